@@ -28,7 +28,7 @@ import { makePartHandler } from './project/handle-part.ts';
 import { makeResultHandler } from './project/handle-result.ts';
 import { follow, followInto, followMembers, together } from './project/project-document.ts';
 import { rollSegments } from './project/roll-segments.ts';
-import { makeAlertQuota, makeQuotaAlerts } from './usage/alert-quota.ts';
+import { makeAlertQuota } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
 
 /** Documents change rarely: a small window for all of them. */
@@ -132,7 +132,6 @@ await runService(
     );
     const compacted = [account, clientApp, ruleSet, watch, watchMember];
     scope.use(startRepeating(() => rollSegments(kafka, compacted), { intervalMs: ROLL_INTERVAL_MS }));
-    const alertQuota = makeAlertQuota(dependencies, makeQuotaAlerts(redis));
-    scope.use(startPublishingUsage(dependencies, alertQuota));
+    scope.use(startPublishingUsage(dependencies, makeAlertQuota(dependencies)));
   },
 );

@@ -1,11 +1,11 @@
 import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
-import type { PauseReason, Watch, WatchEvent, WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames, WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Accounts } from '#shared/stores/apps/accounts.ts';
 import type { ClientApps } from '#shared/stores/apps/client-apps.ts';
-import type { WriteDocument, Written } from '#shared/stores/documents/write-document.ts';
+import type { WriteDocument } from '#shared/stores/documents/write-document.ts';
 import type { RuleSets } from '#shared/stores/rules/rule-sets.ts';
 import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
 import type { LogPositions } from '#shared/stores/watches/log-positions.ts';
@@ -14,16 +14,15 @@ import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
 import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
-import type { HeldFigures } from './domain/compose-event.ts';
 import type { OpenParts } from './members/open-parts.ts';
+import type { PublishChanges } from './members/publish-changes.ts';
+import type { RequestChecks } from './members/request-checks.ts';
 import type { UnreadChains } from './members/unread-chains.ts';
 import type { WatchQuota } from './members/watch-quota.ts';
 import type { WatcherMetrics } from './metrics.ts';
-
-type ChangeWatch = (
-  watch: Watch,
-  by: (current: Watch) => Watch | undefined,
-) => Promise<Written<Watch> | undefined>;
+import type { AnnounceHeld } from './sweeps/announce-held.ts';
+import type { ChangeWatch } from './sweeps/change-watch.ts';
+import type { SweepSoon } from './sweeps/sweep-followers.ts';
 
 /** Checks of members of one partition. */
 export type ChecksToRequest = Pick<WatchCheck, 'why' | 'owed' | 'sweep' | 'forgives'> & {
@@ -72,26 +71,10 @@ export type Stores = {
 };
 
 /** The parts of the watcher, made once at its start; tests replace some of them. */
-export type Dependencies = Stores & {
-  /** Publishes a member's new state and its event; of a deleted watch no event. */
-  readonly publishMember: (watch: Watch | undefined, member: WatchMember) => Promise<void>;
-  /** Publishes the events that a dead process has left in the outbox of a partition. */
-  readonly publishOutbox: (partition: number) => Promise<void>;
-  readonly publishEvent: (watch: Watch, event: WatchEvent) => Promise<void>;
-  /** Requests checks; returns the members whose checks were not requested. */
-  readonly requestChecks: (checks: ChecksToRequest) => Promise<readonly WatchMember[]>;
-  /** Changes a stored watch unless it was deleted. */
-  readonly change: ChangeWatch;
-  /** Changes a stored watch, also a deleted one. */
-  readonly changeStored: ChangeWatch;
-  readonly pause: (watch: Watch, reason: PauseReason) => Promise<void>;
-  /** Notes that the sweep has ended. */
-  readonly noteSwept: (watch: Watch, sweep: number) => Promise<void>;
-  /** Publishes the event that the document contains, then removes it from the document. */
-  readonly publishWatchEvent: (watch: Watch) => Promise<void>;
-  /** Tells the client which roles are held from now on, unless it has released them since. */
-  readonly announceHeld: (watch: Watch, roles: readonly HeldFigures[], sinceMs: number) => Promise<void>;
-  /** Makes a free sweep of a watch due, because transfers were missed or were too many: anyone can
-   * cause that, so it is an hour after the last one for this reason at the earliest. */
-  readonly sweepSoon: (watch: Watch) => Promise<void>;
-};
+export type Dependencies = Stores &
+  PublishChanges &
+  ChangeWatch &
+  AnnounceHeld & {
+    readonly requestChecks: RequestChecks;
+    readonly sweepSoon: SweepSoon;
+  };

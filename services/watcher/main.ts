@@ -83,12 +83,13 @@ await runService(
       partsMax: config.partsMax,
       pace: (looks) => delay(Math.min(PACE_MS.min * 2 ** looks, PACE_MS.max)),
     };
-    // Each part finds the others in this object when it is called.
-    const deps = stores as Dependencies;
-    Object.assign(deps, makePublishChanges(deps), makeChangeWatch(deps), makeAnnounceHeld(deps), {
-      requestChecks: makeRequestChecks(deps),
-      sweepSoon: makeSweepSoon(deps),
-    });
+    const parts = { ...stores, ...makePublishChanges(stores), ...makeChangeWatch(stores) };
+    const deps: Dependencies = {
+      ...parts,
+      ...makeAnnounceHeld(parts),
+      requestChecks: makeRequestChecks(parts),
+      sweepSoon: makeSweepSoon(parts),
+    };
     const { processWatches, processAllNext } = makeProcessWatches(deps);
     await subscribe(await store.subscriber(), RULE_SET_CHANGED, {
       onMessage(id) {

@@ -18,9 +18,8 @@ export const ruleSetHandlers = (deps: Dependencies) =>
       const { app } = await admitRead(deps, request, response);
       const page = pageOf(parseQuery(request, RULE_SET_OPERATIONS.listRuleSets.query));
       const answer = await deps.documentLists.run(app, async () => {
-        const { ruleSets, hasMore } = await deps.ruleSets.list(app.clientId, page);
-        const next = hasMore ? { next: ruleSets.at(-1)?.id } : {};
-        return JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), ...next });
+        const { ruleSets, next } = await deps.ruleSets.list(app.clientId, page);
+        return JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), next });
       });
       sendJson(response, 200, answer);
     },

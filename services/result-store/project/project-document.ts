@@ -66,8 +66,8 @@ export const followMembers = (
       if (newest !== undefined) await publish(newest);
     },
     republish(async (key) => {
-      const { uid, memberId } = nameOf(key);
-      const [member] = await readMany(uid, [memberId]);
+      const { watchUid, memberId } = nameOf(key);
+      const [member] = await readMany(watchUid, [memberId]);
       return isPresent(member) ? member : undefined;
     }, publish),
   );

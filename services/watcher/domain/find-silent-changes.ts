@@ -1,7 +1,6 @@
 import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { Answer, Present } from './answer.ts';
-import { judgeAnswer } from './judge-answer.ts';
+import { type Answer, judgeAnswer, type Present } from './judge-answer.ts';
 
 type Contract = { readonly chainId: number; readonly contractAddress: string };
 /** A member whose role a scheduled sweep found changed, where the balance of one contract alone

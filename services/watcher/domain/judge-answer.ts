@@ -1,6 +1,51 @@
-import type { SeenBlock, WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { Answer, Fork, Present, ReadBlock } from './answer.ts';
-import { blockTagOf } from './rules-stamp.ts';
+import type { RuleFault } from '#shared/contracts/checks/result.ts';
+import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
+import type { SeenBlock, Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
+import type { EndpointNames, Why } from '#shared/contracts/watches/watch-check.ts';
+import type { LogFork } from '#shared/stores/watches/log-positions.ts';
+
+/** A block that a check has read; `madeAt` is its time, epoch ms of the chain. */
+export type ReadBlock = SeenBlock & { readonly madeAt?: number | undefined };
+
+/** The findings of one check about a member. */
+export type Answer = {
+  /** Under which stamp it was requested. */
+  readonly walletsAt: string;
+  readonly rules: string;
+  readonly why: Why;
+  /** By chain id, the least block that it had to read. */
+  readonly owed: Readonly<Record<string, number>>;
+  readonly sweep?: number | undefined;
+  /** Unread chains are left to the next sweep. */
+  readonly forgives?: boolean | undefined;
+  /** Every role of the rule set, in its order; `undefined`: could not be read. */
+  readonly verdicts: ReadonlyMap<string, boolean | undefined>;
+  /** By chain id. */
+  readonly read: Readonly<Record<string, ReadBlock>>;
+  readonly answeredBy?: EndpointNames | undefined;
+  readonly errors: readonly RuleFault[];
+  readonly evaluatedAt: string;
+};
+
+/** The state of a watch when an answer is judged. */
+export type Present = {
+  /** Its rules and block tag; `undefined`: it has none. */
+  readonly rules: string | undefined;
+  /** By chain id, the last reorgs. */
+  readonly forks: Readonly<Record<string, readonly LogFork[]>>;
+};
+
+/** Behind `sha-256=:`: 96 bits of the digest, which tell the rules of one client app apart. */
+const DIGEST = { from: 9, to: 25 } as const;
+
+/** The rules that a check is made by, and its block tag: `vip#<digest> safe`. */
+export const rulesStampOf = (
+  { id, digest }: Pick<RuleSet, 'id' | 'digest'>,
+  { blockTag }: Pick<Watch, 'blockTag'>,
+): string => `${id}#${digest.slice(DIGEST.from, DIGEST.to)} ${blockTag}`;
+
+/** The block tag of a stamp. */
+export const blockTagOf = (rules: string | undefined): string | undefined => rules?.split(' ')[1];
 
 /** A block number is false if the chain makes a lower block so long after it was seen or owed. */
 export const FALSE_BLOCK_MS_MIN = 600_000;
@@ -58,5 +103,5 @@ function seenBlock(
 export const provesFalse = ({ madeAt = 0 }: ReadBlock, knownAt: number): boolean =>
   madeAt - knownAt >= FALSE_BLOCK_MS_MIN;
 
-const isDropped = ({ block, askedAt }: SeenBlock, forks: readonly Fork[] = []): boolean =>
+const isDropped = ({ block, askedAt }: SeenBlock, forks: readonly LogFork[] = []): boolean =>
   forks.some(({ from, knownAt }) => block >= from && askedAt < knownAt);

@@ -9,7 +9,7 @@ import {
   UNREAD,
 } from '../../../test/support/builders/a-member-check.ts';
 import { type Fault, storiesHold } from '../../../test/support/judges/member-model.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './judge-answer.ts';
 import { applyAnswer, dueAtOf, owe, type Rules, releaseHeld, settleSweeps } from './member.ts';
 
 const apply = (

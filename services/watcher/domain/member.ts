@@ -10,9 +10,7 @@ import {
   withoutHeldBack,
 } from '#shared/contracts/watches/watch.ts';
 import type { CheckCause, Transfer, Why } from '#shared/contracts/watches/watch-check.ts';
-import type { Answer, Present } from './answer.ts';
-import { hasUnseen, judgeAnswer, provesFalse } from './judge-answer.ts';
-import { blockTagOf } from './rules-stamp.ts';
+import { type Answer, blockTagOf, hasUnseen, judgeAnswer, type Present, provesFalse } from './judge-answer.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };

@@ -49,10 +49,9 @@ async function askedFor(members: readonly WatchMember[], world: World = {}): Pro
         }),
     },
     members: {
-      oldestDueAt: async () => 0,
       due: async () => [
-        ...(failingUid ? [{ uid: failingUid, memberId: 'any' }] : []),
-        ...dueIds.map((memberId) => ({ uid: 'app_1/w/1', memberId })),
+        ...(failingUid ? [{ watchUid: failingUid, memberId: 'any' }] : []),
+        ...dueIds.map((memberId) => ({ watchUid: 'app_1/w/1', memberId })),
       ],
       postpone: async (names: { memberId: string }[], atMs: number) => postpone?.(idsIn(names), atMs),
       dropDue: async (_: number, names: { memberId: string }[], atMs: number) =>
@@ -195,7 +194,7 @@ test('members that are owed a check wait once their account has used up its free
 
 /** A system in which one member of each watch is due, and a request of checks ends when the test says. */
 function aSystem(watches: readonly Watch[]) {
-  const due = watches.map((watch) => ({ uid: watchUid(watch), memberId: 'm' }));
+  const due = watches.map((watch) => ({ watchUid: watchUid(watch), memberId: 'm' }));
   const byUid = new Map(watches.map((watch) => [watchUid(watch), watch]));
   const begun: string[] = [];
   const open: (() => void)[] = [];
@@ -204,7 +203,6 @@ function aSystem(watches: readonly Watch[]) {
     watches: { readByUid: async (uid: string) => byUid.get(uid) },
     ruleSets: { read: async () => aRuleSet('app_1', 'set') },
     members: {
-      oldestDueAt: async () => (due.length > 0 ? 0 : undefined),
       due: async (_: number, __: number, countMax: number) => due.splice(0, countMax),
       postpone: async () => undefined,
       async *readInPages(watchUid: string) {
@@ -226,7 +224,7 @@ function aSystem(watches: readonly Watch[]) {
     checkDue,
     makeDue(watch: Watch) {
       byUid.set(watchUid(watch), watch);
-      due.push({ uid: watchUid(watch), memberId: 'm' });
+      due.push({ watchUid: watchUid(watch), memberId: 'm' });
     },
     endOne: () => open.shift()?.(),
     endAll() {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { contractsToFollow, type RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import {
   type HeldBack,
@@ -9,11 +10,10 @@ import {
 } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
-import { isWithinBudgets } from '#shared/fairness/throttle.ts';
-import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
+import { type Budget, isWithinBudgets } from '#shared/fairness/throttle.ts';
+import { groupByWatch } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
 import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
-import { drawsOf, OWED_CHECKS } from './free-checks.ts';
 import { makeOwnerOf } from './watch-owners.ts';
 
 /** Due members of a partition that one round takes. */
@@ -26,12 +26,9 @@ const WAITING_MAX = 8_000;
 const AGAIN_MS = 60_000;
 /** The same where the account has used up its checks of members that are owed one. */
 const OVER_BUDGET_MS = 600_000;
-
-/** Members of one watch by its uid. */
-export const groupByWatch = (names: readonly MemberName[]): (readonly [uid: string, memberIds: string[]])[] =>
-  [...Map.groupBy(names, ({ uid }) => uid)].map(
-    ([uid, ofWatch]) => [uid, ofWatch.map(({ memberId }) => memberId)] as const,
-  );
+/** Checks of an account's members that are owed one: as many as 166 000 members cause that are asked
+ * again every 10 minutes while a chain cannot be read. */
+const OWED_CHECKS: Budget = { name: 'owed-checks', countMax: 1_000_000, windowMs: HOUR_MS };
 
 /** By chain id. */
 type Blocks = Readonly<Record<string, number>>;
@@ -85,14 +82,15 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
   // A watch whose members cannot be read does not stop the others.
   const take = async (checks: Promise<unknown>[], failures: unknown[]): Promise<void> => {
     const nowMs = deps.now();
-    const own = deps.partitions.filter(deps.isOwned);
+    const own = deps.partitions.filter(
+      (partition) => deps.isOwned(partition) && waitingIn(partition) <= WAITING_MAX - DUE_MAX,
+    );
     // All are asked at once; mostly no member is due.
-    const dueAtMs = await Promise.all(own.map(deps.members.oldestDueAt));
+    const due = await Promise.all(own.map((partition) => deps.members.due(partition, nowMs, DUE_MAX)));
     for (const [index, partition] of own.entries()) {
-      if ((dueAtMs[index] ?? Infinity) > nowMs || waitingIn(partition) > WAITING_MAX - DUE_MAX) continue;
-      const due = await deps.members.due(partition, nowMs, DUE_MAX);
-      await deps.members.postpone(due, nowMs + AGAIN_MS);
-      for (const [uid, memberIds] of groupByWatch(due))
+      const names = due[index] ?? [];
+      await deps.members.postpone(names, nowMs + AGAIN_MS);
+      for (const [uid, memberIds] of groupByWatch(names))
         checks.push(
           check({ partition, uid, memberIds, nowMs }).catch((error: unknown) => failures.push(error)),
         );
@@ -126,9 +124,9 @@ async function checkMembers(
   deps: Dependencies,
   { partition, uid, memberIds, nowMs }: AskedMembers,
 ): Promise<void> {
-  const namesOf = (ids: readonly string[]) => ids.map((memberId) => ({ uid, memberId }));
   const drop = async (ids: readonly string[]): Promise<void> => {
-    if (ids.length > 0) await deps.members.dropDue(partition, namesOf(ids), nowMs + AGAIN_MS);
+    const names = ids.map((memberId) => ({ watchUid: uid, memberId }));
+    if (ids.length > 0) await deps.members.dropDue(partition, names, nowMs + AGAIN_MS);
   };
   const watch = await deps.watches.readByUid(uid);
   // The sweep that `resume` starts checks every member. Until then they would be in the way of those
@@ -143,20 +141,18 @@ async function checkMembers(
     const members = page.filter(isPresent);
     const added = members.filter(({ checked }) => checked === undefined);
     const again = members.filter(({ checked, owed }) => checked !== undefined && owed !== undefined);
-    const isAgain =
-      again.length === 0 || (await isWithinBudgets(deps.throttle, drawsOf(OWED_CHECKS, watch, again.length)));
+    const draw = { budget: OWED_CHECKS, owner: watch.accountId, count: again.length };
+    const isAgain = again.length === 0 || (await isWithinBudgets(deps.throttle, [draw]));
     // A check that ends a grace is due once, and is not one of them.
     const known = members.filter(
       ({ checked, owed }) => checked !== undefined && (isAgain || owed === undefined),
     );
-    if (!isAgain)
-      await deps.members.postpone(namesOf(again.map(({ memberId }) => memberId)), nowMs + OVER_BUDGET_MS);
+    if (!isAgain) await deps.members.postpone(again, nowMs + OVER_BUDGET_MS);
     // Where checks wait long for their turn, asking again every minute would only add to the queue:
     // waits double.
     const slow = added.filter((member) => ageOf(member, nowMs) > AGAIN_MS);
     const ages = slow.map((member) => ageOf(member, nowMs));
-    if (slow.length > 0)
-      await deps.members.postpone(namesOf(slow.map(({ memberId }) => memberId)), nowMs + Math.min(...ages));
+    if (slow.length > 0) await deps.members.postpone(slow, nowMs + Math.min(...ages));
     const owed = added.length > 0 ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
     const ofAdded: Checks = { members: added, why: { cause: 'schedule' }, isCharged: true, owed };
     // Too many parts of the client app are open: the members stay due.

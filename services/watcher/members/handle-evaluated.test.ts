@@ -15,7 +15,7 @@ import type { LogFork } from '#shared/stores/watches/log-positions.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aCheck, aMember, anAnswer, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { rulesStampOf } from '../domain/rules-stamp.ts';
+import { rulesStampOf } from '../domain/judge-answer.ts';
 import { makeHandleEvaluated } from './handle-evaluated.ts';
 import { makePublishChanges } from './publish-changes.ts';
 import { makeUnreadChains } from './unread-chains.ts';
@@ -87,7 +87,7 @@ function makeWorld(
     figures: () =>
       step(() => ({ holders: new Map([['gold', 1]]), held: new Map(), sweeps: new Map([[SWEEP, {}]]) })),
     mayRevoke: (_: string, __: string, ids: readonly string[]) => step(() => new Set(ids)),
-    outbox: () => step(() => [...outbox].map((memberId) => ({ uid: UID, memberId }))),
+    outbox: () => step(() => [...outbox].map((memberId) => ({ watchUid: UID, memberId }))),
     markSent: (member: WatchMember) =>
       step(() => {
         if (member.version !== known.member.version) return false;

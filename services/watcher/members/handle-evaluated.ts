@@ -20,10 +20,10 @@ import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Answer, Present } from '../domain/answer.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
 import { countHeld } from '../domain/exceeds-share.ts';
 import { findSilentChanges } from '../domain/find-silent-changes.ts';
+import { type Answer, type Present, rulesStampOf } from '../domain/judge-answer.ts';
 import {
   type Applied,
   applyAnswer,
@@ -33,7 +33,6 @@ import {
   releaseHeld,
   settleSweeps,
 } from '../domain/member.ts';
-import { rulesStampOf } from '../domain/rules-stamp.ts';
 import { chargeChecks } from './request-checks.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
@@ -118,19 +117,13 @@ async function presentOf(
   return { rules: ruleSet && rulesStampOf(ruleSet, watch), forks: Object.fromEntries(forks) };
 }
 
-/** By rule set, for as long as it is in memory. */
-const knownChains = new WeakMap<RuleSet, Rules['chainsOf']>();
-
 function chainsByRole(ruleSet: RuleSet): Rules['chainsOf'] {
-  const known = knownChains.get(ruleSet);
-  if (known !== undefined) return known;
   const byRole = new Map<string, Set<string>>();
   for (const rule of rulesOf(ruleSet)) {
     const chains = byRole.get(rule.roleId) ?? new Set();
     byRole.set(rule.roleId, chains);
     for (const { chainId } of simpleRulesOf(rule)) chains.add(String(chainId));
   }
-  knownChains.set(ruleSet, byRole);
   return byRole;
 }
 
@@ -142,7 +135,7 @@ async function noteSilentChanges(
 ): Promise<void> {
   const uid = watchUid(watch);
   for (const { chainId, contractAddress, member, answer } of changes) {
-    if (await members.isDue({ uid, memberId: member.memberId })) continue;
+    if (await members.isDue(member)) continue;
     const change = {
       accounts: accountsOf(member),
       blockNumber: answer.read[String(chainId)]?.block ?? 0,
@@ -242,8 +235,8 @@ async function changeMembers(deps: Dependencies, changes: Changes): Promise<read
   const unchanged = written.filter(({ isChanged }) => !isChanged);
   await deps.members.refresh(unchanged.map(({ member }) => member));
   await Promise.all(
-    unchanged.map(async ({ member: { memberId }, dueAtMs }) => {
-      if (dueAtMs !== undefined) await deps.members.setDue([{ uid, memberId }], dueAtMs);
+    unchanged.map(async ({ member, dueAtMs }) => {
+      if (dueAtMs !== undefined) await deps.members.setDue([member], dueAtMs);
     }),
   );
   await Promise.all(changed.map(({ member }) => deps.publishMember(watch, member)));
@@ -267,11 +260,10 @@ async function noteChains(
       read.set(chainId, Math.max(read.get(chainId) ?? 0, Date.parse(answer.evaluatedAt)));
   const owing = written.map(({ member, unreadChains }) => ({ ...member, unreadChains }));
   await chains.note(watch, { read, members: owing }, now());
-  const names = written.map(({ member: { watchUid: uid, memberId } }) => ({ uid, memberId }));
   for (const chainId of read.keys()) {
     const next = unread.take(
       chainId,
-      names.filter((_, index) => !written[index]?.unreadChains.includes(chainId)),
+      owing.filter(({ unreadChains }) => !unreadChains.includes(chainId)),
     );
     if (next.length > 0) await members.setDue(next, now());
   }
@@ -337,7 +329,8 @@ const unreadChainsOf = ({ owed }: WatchMember, answer: Answer | undefined): stri
 
 /** Whether this member is asked soon again for all that its chains owe. */
 function isProbe({ unread }: Dependencies, member: WatchMember, chainIds: readonly string[]): boolean {
-  const name = { uid: member.watchUid, memberId: member.memberId };
+  // By name alone: the member itself has up to a megabyte.
+  const name = { watchUid: member.watchUid, memberId: member.memberId };
   return chainIds.map((chainId) => unread.note(chainId, name)).includes(true);
 }
 

@@ -24,12 +24,10 @@ async function publish(members: readonly WatchMember[], uid: string, tooLarge?: 
         published.push(`${topic.name} ${memberId ?? requestId}`);
       },
       members: {
-        outbox: async () => members.map(({ memberId }) => ({ uid: UID, memberId })),
+        outbox: async () => members.map(({ memberId }) => ({ watchUid: UID, memberId })),
         async *readInPages() {
           yield members;
         },
-        readNewer: async () => undefined,
-        readMany: async () => [],
         project: async () => false,
         markSent: async () => true,
       },

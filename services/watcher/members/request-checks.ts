@@ -17,8 +17,9 @@ import {
 import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
-import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
-import { rulesStampOf } from '../domain/rules-stamp.ts';
+import type { ChecksToRequest, Stores } from '../dependencies.ts';
+import { rulesStampOf } from '../domain/judge-answer.ts';
+import type { ChangeWatch } from '../sweeps/change-watch.ts';
 import type { Charge } from './watch-quota.ts';
 
 /** A later result is not used. */
@@ -34,7 +35,7 @@ const BATCH_PARTITION_SHARE = 4;
  *   the watch was paused
  */
 export async function chargeChecks(
-  { clientApps, accounts, quota, pause }: Pick<Dependencies, 'clientApps' | 'accounts' | 'quota' | 'pause'>,
+  { clientApps, accounts, quota, pause }: Stores & ChangeWatch,
   watch: Watch,
   checks: Pick<Charge, 'count' | 'month' | 'areEvaluated'>,
 ): Promise<boolean> {
@@ -55,8 +56,9 @@ export async function chargeChecks(
  *
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`
  */
-export function makeRequestChecks(deps: Dependencies): Dependencies['requestChecks'] {
-  return async function requestChecks(checks) {
+export function makeRequestChecks(deps: Stores & ChangeWatch) {
+  /** Returns the members whose checks were not requested. */
+  return async function requestChecks(checks: ChecksToRequest): Promise<readonly WatchMember[]> {
     const { watch, ruleSet, members, isCharged } = checks;
     const { clientId } = watch;
     const parts = partsOf(members, rulesOf(ruleSet), watch.explain);
@@ -86,6 +88,8 @@ export function makeRequestChecks(deps: Dependencies): Dependencies['requestChec
     return [];
   };
 }
+
+export type RequestChecks = ReturnType<typeof makeRequestChecks>;
 
 function messageOf(
   { watch, ruleSet, why, owed, sweep, forgives, avoid }: ChecksToRequest,

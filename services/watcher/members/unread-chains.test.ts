@@ -1,6 +1,6 @@
 import { makeUnreadChains } from './unread-chains.ts';
 
-const nameOf = (memberId: string) => ({ uid: 'app_1/w/1', memberId });
+const nameOf = (memberId: string) => ({ watchUid: 'app_1/w/1', memberId });
 
 test('one member of a chain is asked for all of them, and another one if it has no answer for long', () => {
   let nowMs = 0;

@@ -1,4 +1,4 @@
-import type { MemberName } from '#shared/stores/watches/members/watch-member-text.ts';
+import { type MemberName, textOfName } from '#shared/stores/watches/members/watch-member-text.ts';
 
 /** Members of a chain that are remembered; more follow their own retries. */
 const NAMES_MAX = 100_000;
@@ -17,12 +17,11 @@ const PROBE_MS_MAX = 15_000;
 export function makeUnreadChains(now: () => number) {
   type Unread = { readonly names: Map<string, MemberName>; probe: string; probedAtMs: number };
   const chains = new Map<string, Unread>();
-  const keyOf = ({ uid, memberId }: MemberName) => `${uid}/${memberId}`;
   return {
     /** Notes that a chain could not be read for a member. Returns whether this one is asked again
      * soon, for all of them. */
     note(chainId: string, name: MemberName): boolean {
-      const key = keyOf(name);
+      const key = textOfName(name);
       const unread = chains.get(chainId) ?? { names: new Map(), probe: key, probedAtMs: now() };
       chains.set(chainId, unread);
       if (unread.names.size < NAMES_MAX) unread.names.set(key, name);
@@ -34,7 +33,7 @@ export function makeUnreadChains(now: () => number) {
     take(chainId: string, read: readonly MemberName[]): MemberName[] {
       const unread = chains.get(chainId);
       if (unread === undefined) return [];
-      for (const name of read) unread.names.delete(keyOf(name));
+      for (const name of read) unread.names.delete(textOfName(name));
       const taken = [...unread.names].slice(0, TAKEN_MAX);
       for (const [key] of taken) unread.names.delete(key);
       if (unread.names.size === 0) chains.delete(chainId);

@@ -1,38 +1,44 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, Stores } from '../dependencies.ts';
 import { composeWatchHeld, type HeldFigures } from '../domain/compose-event.ts';
+import type { PublishChanges } from '../members/publish-changes.ts';
+import type { ChangeWatch } from './change-watch.ts';
 
 /** How long after a release held roles are not announced: the release is still being carried
  * out. */
 const RELEASE_MS = 30_000;
 
 /** Announces the held roles of watches. */
-export const makeAnnounceHeld = (
-  deps: Dependencies,
-): Pick<Dependencies, 'announceHeld' | 'publishWatchEvent'> => ({
-  async publishWatchEvent(watch) {
+export function makeAnnounceHeld({ change, publishEvent, now }: Stores & ChangeWatch & PublishChanges) {
+  /** Publishes the event that the document contains, then removes it from the document. */
+  async function publishWatchEvent(watch: Watch): Promise<void> {
     if (watch.event === undefined) return;
     const { id } = watch.event;
-    await deps.publishEvent(watch, watch.event);
-    await deps.change(watch, ({ event, ...rest }) => (event?.id === id ? rest : undefined));
-  },
-  /**
-   * Adds newly held roles to the watch and publishes `watch.held`: writes the document with the
-   * event's bytes first, then publishes the event. Does nothing if the client has released since
-   * `sinceMs`, or while the watch is paused: `updateHeld` announces them after the pause.
-   */
-  async announceHeld(watch, roles, sinceMs) {
-    const written = await deps.change(watch, (current) => {
-      if (isReleasedSince(current, sinceMs) || current.paused) return undefined;
-      const news = roles.filter(({ id }) => !current.held.some((held) => held.id === id));
-      if (news.length === 0 || current.event !== undefined) return undefined;
-      return withHeld(current, news, new Date(deps.now()).toISOString());
-    });
-    if (written?.changed) await deps.publishWatchEvent(written.document);
-  },
-});
+    await publishEvent(watch, watch.event);
+    await change(watch, ({ event, ...rest }) => (event?.id === id ? rest : undefined));
+  }
+  return {
+    publishWatchEvent,
+    /**
+     * Adds newly held roles to the watch and publishes `watch.held`: writes the document with the
+     * event's bytes first, then publishes the event. Does nothing if the client has released since
+     * `sinceMs`, or while the watch is paused: `updateHeld` announces them after the pause.
+     */
+    async announceHeld(watch: Watch, roles: readonly HeldFigures[], sinceMs: number): Promise<void> {
+      const written = await change(watch, (current) => {
+        if (isReleasedSince(current, sinceMs) || current.paused) return undefined;
+        const news = roles.filter(({ id }) => !current.held.some((held) => held.id === id));
+        if (news.length === 0 || current.event !== undefined) return undefined;
+        return withHeld(current, news, new Date(now()).toISOString());
+      });
+      if (written?.changed) await publishWatchEvent(written.document);
+    },
+  };
+}
+
+export type AnnounceHeld = ReturnType<typeof makeAnnounceHeld>;
 
 /** Updates the held roles of a watch from its members, and notifies the client of new ones. */
 export async function updateHeld(

@@ -1,5 +1,11 @@
-import { watchKey, watch as watchTopic, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { Dependencies } from '../dependencies.ts';
+import {
+  type PauseReason,
+  type Watch,
+  watchKey,
+  watch as watchTopic,
+  watchUid,
+} from '#shared/contracts/watches/watch.ts';
+import type { Stores } from '../dependencies.ts';
 
 /** How far the clocks of two processes may differ: a sweep may seem to have begun before it was
  * asked for. */
@@ -7,19 +13,21 @@ const CLOCK_ERROR_MS = 1_000;
 
 /** Changes stored watches. A change of a watch that was deleted never reaches a later watch with
  * the same id. */
-export function makeChangeWatch(
-  deps: Dependencies,
-): Pick<Dependencies, 'change' | 'changeStored' | 'noteSwept' | 'pause'> {
-  const changeStored: Dependencies['change'] = (watch, by) =>
-    deps.writeDocument({ ...deps.watches.documents, topic: watchTopic }, watchKey(watch), (current) =>
+export function makeChangeWatch(deps: Stores) {
+  const store = { ...deps.watches.documents, topic: watchTopic };
+  /** Also a deleted one. */
+  const changeStored = (watch: Watch, by: (current: Watch) => Watch | undefined) =>
+    deps.writeDocument(store, watchKey(watch), (current) =>
       current && watchUid(current) === watchUid(watch) ? by(current) : undefined,
     );
-  const change: Dependencies['change'] = (watch, by) =>
+  /** Unless it was deleted. */
+  const change: typeof changeStored = (watch, by) =>
     changeStored(watch, (current) => (current.deletedAt === undefined ? by(current) : undefined));
   return {
     changeStored,
     change,
-    async noteSwept(watch, sweep) {
+    /** Notes that the sweep has ended. */
+    async noteSwept(watch: Watch, sweep: number): Promise<void> {
       if (watch.sweepAskedAt !== undefined)
         await change(watch, ({ sweepAskedAt, ...current }) =>
           sweepAskedAt !== undefined && Date.parse(sweepAskedAt) <= sweep + CLOCK_ERROR_MS
@@ -27,11 +35,11 @@ export function makeChangeWatch(
             : undefined,
         );
     },
-    pause: async (watch, reason) =>
-      void (await change(watch, (current) =>
-        current.paused
-          ? undefined
-          : { ...current, paused: { reason, at: new Date(deps.now()).toISOString() } },
-      )),
+    async pause(watch: Watch, reason: PauseReason): Promise<void> {
+      const paused = { reason, at: new Date(deps.now()).toISOString() };
+      await change(watch, (current) => (current.paused ? undefined : { ...current, paused }));
+    },
   };
 }
+
+export type ChangeWatch = ReturnType<typeof makeChangeWatch>;

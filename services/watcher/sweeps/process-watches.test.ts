@@ -114,7 +114,8 @@ function makeWorld(
     partitions: [0],
     now: () => world.nowMs,
   } as unknown as Dependencies;
-  Object.assign(deps, makeChangeWatch(deps), makeAnnounceHeld(deps));
+  Object.assign(deps, makeChangeWatch(deps));
+  Object.assign(deps, makeAnnounceHeld(deps));
   const { announceHeld, noteSwept } = deps;
   return Object.assign(world, { announceHeld, noteSwept }, makeProcessWatches(deps));
 }

@@ -14,7 +14,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { HeldFigures } from '../domain/compose-event.ts';
 import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
-import { rulesStampOf } from '../domain/rules-stamp.ts';
+import { rulesStampOf } from '../domain/judge-answer.ts';
 import { byEndpointsToAvoid, reachedBlocks } from '../members/check-due.ts';
 import { makeOwnerOf } from '../members/watch-owners.ts';
 

@@ -1,7 +1,7 @@
 import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, Stores } from '../dependencies.ts';
 
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
@@ -12,13 +12,17 @@ const NEW_MS = 60_000;
 export const isNewWatch = ({ createdAt }: Pick<Watch, 'createdAt'>, nowMs: number): boolean =>
   nowMs - Date.parse(createdAt) < NEW_MS;
 
+/** Makes a free sweep of a watch due, because transfers were missed or were too many: anyone can
+ * cause that, so it is an hour after the last one for this reason at the earliest. */
 export const makeSweepSoon =
-  ({ sweeps, followed, now }: Dependencies): Dependencies['sweepSoon'] =>
-  async (watch) => {
+  ({ sweeps, followed, now }: Stores) =>
+  async (watch: Watch): Promise<void> => {
     const uid = watchUid(watch);
     await followed.noteMissed(uid, now());
     await sweeps.setNextAfterGap(uid, now());
   };
+
+export type SweepSoon = ReturnType<typeof makeSweepSoon>;
 
 /**
  * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,

@@ -59,7 +59,7 @@ async function handle(
     },
     members: {
       async *ofWallet() {
-        yield memberIds.map((id) => ({ uid: watchUid(aWatch()), memberId: id }));
+        yield memberIds.map((id) => ({ watchUid: watchUid(aWatch()), memberId: id }));
       },
       setDue: async (names: unknown) => void due.push(names),
       async *readInPages() {

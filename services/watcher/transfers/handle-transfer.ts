@@ -1,3 +1,4 @@
+import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import {
   isPresent,
@@ -8,15 +9,17 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { Why } from '#shared/contracts/watches/watch-check.ts';
-import { isWithinBudgets } from '#shared/fairness/throttle.ts';
+import { type Budget, isWithinBudgets } from '#shared/fairness/throttle.ts';
 import type { Handler } from '#shared/kafka/consumer/record.ts';
+import { groupByWatch } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { groupByWatch } from '../members/check-due.ts';
-import { drawsOf, TRANSFER_CHECKS } from '../members/free-checks.ts';
 import { isAbout, sweepFollowers } from '../sweeps/sweep-followers.ts';
 
 /** A transfer whose check has no answer is checked again then. */
 const AGAIN_MS = 20_000;
+
+/** Checks of an account that transfers ask for. Beyond them, its watches are swept instead. */
+const TRANSFER_CHECKS: Budget = { name: 'transfer-checks', countMax: 100_000, windowMs: HOUR_MS };
 
 /** A transfer has at most this many members of one watch checked. If more have the wallet, the
  * watch is swept instead. */
@@ -45,7 +48,7 @@ async function checkMembers(
   if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
   const { account, blockNumber } = transfer;
   if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
-  const draws = drawsOf(TRANSFER_CHECKS, watch, memberIds.length);
+  const draws = [{ budget: TRANSFER_CHECKS, owner: watch.accountId, count: memberIds.length }];
   if (memberIds.length > MEMBERS_OF_WALLET_MAX || !(await isWithinBudgets(deps.throttle, draws)))
     return deps.sweepSoon(watch);
   try {
@@ -66,7 +69,7 @@ async function requestTransferChecks(
   const uid = watchUid(watch);
   // Until the answer comes: it takes the member out of those that are due.
   await deps.members.setDue(
-    memberIds.map((memberId) => ({ uid, memberId })),
+    memberIds.map((memberId) => ({ watchUid: uid, memberId })),
     deps.now() + AGAIN_MS,
   );
   const blocks = { [String(transferred.chainId)]: transferred.blockNumber };

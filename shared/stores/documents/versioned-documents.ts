@@ -108,28 +108,6 @@ redis.call('SET', KEYS[3], version, 'PX', ${LEASED_KEPT_MS})
 return version
 `;
 
-/**
- * KEYS: documents, ids. ARGV: owner, id to begin behind ('' for none), most documents, most bytes. The
- * first of the reply tells whether there are more.
- */
-const PAGE_OF_OWNER = `${REQUIRE_VIEW}
-local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
-local ids = redis.call('ZRANGEBYLEX', KEYS[2], from, '+', 'LIMIT', 0, ARGV[3] + 1)
-local found, bytes = {'0'}, 0
-for i, id in ipairs(ids) do
-  local stored = redis.call('HGET', KEYS[1], ARGV[1] .. '/' .. id)
-  if stored then
-    bytes = bytes + #stored
-    if i > tonumber(ARGV[3]) or (#found > 1 and bytes > tonumber(ARGV[4])) then
-      found[1] = '1'
-      break
-    end
-    found[#found + 1] = stored
-  end
-end
-return found
-`;
-
 /** A sorted set that a document has a member in; see `leased-slots.ts`. */
 export type SetEntry = {
   readonly set: string;
@@ -191,7 +169,7 @@ type Lease = { readonly version: number; readonly release: () => Promise<unknown
 /** The documents of an owner behind an id (default: from the first on): at most `countMax`, fewer
  * where they have more bytes. */
 export type OwnedPage = {
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly countMax: number;
   /** Default 1 MiB; one document always fits. */
   readonly bytesMax?: number;
@@ -229,7 +207,6 @@ export function makeVersionedDocuments<D extends Document>(
   const find = makeScript<string | null>(redis, FIND);
   const lease = makeScript<number>(redis, LEASE);
   const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
-  const readOwned = makeScript<string[]>(redis, PAGE_OF_OWNER);
   const listIds = makeScript<string[]>(redis, viewCommand('ZRANGE'));
   const readPage = makeReadPage(redis);
   const holds = makeHolds(redis);
@@ -282,14 +259,17 @@ export function makeVersionedDocuments<D extends Document>(
     }
     await lease.release();
   };
-  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids. */
-  async function listOwned(
-    ids: string,
-    owner: string,
-    { after = '', countMax, bytesMax = PAGE_BYTES_MAX }: OwnedPage,
-  ): Promise<{ readonly documents: D[]; readonly hasMore: boolean }> {
-    const [more, ...stored] = await readOwned([key, ids], [owner, after, countMax, bytesMax]);
-    return { documents: stored.map(open), hasMore: more === '1' };
+  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids; `next`
+   * is the last id, if there are more. */
+  async function listOwned(set: string, owner: string, { after, countMax, bytesMax }: OwnedPage) {
+    const from = after === undefined ? '-' : `(${after}`;
+    const ids = await listIds([set], [from, '+', 'BYLEX', 'LIMIT', 0, countMax + 1]);
+    const texts = await readPage(
+      ids.slice(0, countMax).map((id) => [key, `${owner}/${id}`]),
+      bytesMax,
+    );
+    const documents = texts.flatMap((text) => (text === '' ? [] : [open(text)]));
+    return { documents, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
   }
 
   return {
@@ -344,7 +324,7 @@ export function makeVersionedDocuments<D extends Document>(
       const ids = await listIds([set], [0, -1]);
       const selected: T[] = [];
       for (let at = 0; at < ids.length; ) {
-        const texts = await readPage([key], ids.slice(at, at + PAGE_DOCUMENTS_MAX));
+        const texts = await readPage(ids.slice(at, at + PAGE_DOCUMENTS_MAX).map((id) => [key, id]));
         for (const text of texts) if (text !== '') selected.push(select(open(text)));
         at += texts.length;
       }
@@ -352,13 +332,13 @@ export function makeVersionedDocuments<D extends Document>(
     },
     listOwned,
     /** All documents of an owner, in pages. */
-    async *pagesOwned(ids: string, owner: string): AsyncGenerator<readonly D[]> {
-      for (let after: string | undefined = ''; after !== undefined; ) {
-        const { documents, hasMore } = await listOwned(ids, owner, { after, countMax: OWNED_PAGE_MAX });
-        yield documents;
-        const last = documents.at(-1);
-        after = hasMore && last ? idOf(last).slice(owner.length + 1) : undefined;
-      }
+    async *pagesOwned(set: string, owner: string): AsyncGenerator<readonly D[]> {
+      let after: string | undefined;
+      do {
+        const page = await listOwned(set, owner, { after, countMax: OWNED_PAGE_MAX });
+        yield page.documents;
+        after = page.next;
+      } while (after !== undefined);
     },
     /** The document of a stored text, for the scripts of one view. */
     open,
@@ -389,28 +369,27 @@ export async function* eachDocument<D>(scan: DocumentScan<D>): AsyncGenerator<D>
 const SCAN_COUNT = 100;
 
 /**
- * KEYS: hashes. ARGV: most bytes, then for each id the index of its hash among the keys, and the id.
- * Returns documents from the first id on until they have the most bytes, at least one; '' for an id
- * without a document.
+ * KEYS: the hash of each id. ARGV: most bytes, ids. Returns documents from the first id on until they
+ * have the most bytes, at least one; '' for an id without a document.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0
-for i = 2, #ARGV, 2 do
-  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) or ''
+for i, key in ipairs(KEYS) do
+  local stored = redis.call('HGET', key, ARGV[i + 1]) or ''
   bytes = bytes + #stored
-  if #found > 0 and bytes > tonumber(ARGV[1]) then break end
-  found[#found + 1] = stored
+  if i > 1 and bytes > tonumber(ARGV[1]) then break end
+  found[i] = stored
 end
 return found
 `;
 
-/**
- * Makes the function that reads the stored texts of the first of some ids, at least one, together
- * about 1 MiB; '' where there is none. `places` are the indexes of their hashes, from 1 on; by default
- * all are in the first one.
- */
+/** Makes the function that reads the stored texts of the first of some ids of hashes, at least one,
+ * together about 1 MiB; '' where there is none. */
 export function makeReadPage(redis: Redis) {
   const read = makeScript<string[]>(redis, READ_PAGE);
-  return (hashes: readonly string[], ids: readonly string[], places?: readonly number[]) =>
-    read(hashes, [PAGE_BYTES_MAX, ...ids.flatMap((id, i) => [places?.[i] ?? 1, id])]);
+  return (places: readonly (readonly [hash: string, id: string])[], bytesMax = PAGE_BYTES_MAX) =>
+    read(
+      places.map(([hash]) => hash),
+      [bytesMax, ...places.map(([, id]) => id)],
+    );
 }

@@ -6,6 +6,8 @@ type Document = { id: string; version: number; seen: string[] };
 
 const LEASE_MS = 10_000;
 
+afterEach(() => void jest.restoreAllMocks());
+
 /** A view whose leases are as the real ones: given only behind the version that is there, each
  * version once. */
 function makeSystem(publish: () => Promise<void> = async () => undefined) {
@@ -28,9 +30,9 @@ function makeSystem(publish: () => Promise<void> = async () => undefined) {
       return true;
     },
   };
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  jest.spyOn(Math, 'random').mockReturnValue(0);
   const write = makeWriteDocument({
-    random: () => 0,
-    monotonicMs: () => nowMs,
     publish: async (_topic, message) => {
       await publish();
       published.push(message as Document);

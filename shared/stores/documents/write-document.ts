@@ -31,10 +31,6 @@ type WriteTimeouts = { readonly publish: number; readonly wait: number };
 type Dependencies = {
   readonly publish: KafkaConnection['publish'];
   readonly timeoutsMs?: WriteTimeouts;
-  /** From 0 to 1. */
-  readonly random?: () => number;
-  /** Milliseconds of a monotonic clock. */
-  readonly monotonicMs?: () => number;
 };
 
 /** A document, and whether this write changed it. */
@@ -59,18 +55,13 @@ export type WriteDocument = <D extends Versioned>(
  * @throws ServiceError `broker-unavailable`, `publish-unknown`, `store-unavailable`; `overloaded`
  *   if other writers hold the document for too long (12 s)
  */
-export function makeWriteDocument({
-  publish,
-  timeoutsMs = TIMEOUTS_MS,
-  random = Math.random,
-  monotonicMs = () => performance.now(),
-}: Dependencies): WriteDocument {
+export function makeWriteDocument({ publish, timeoutsMs = TIMEOUTS_MS }: Dependencies): WriteDocument {
   return async function writeDocument(store, id, change) {
-    for (const beganMs = monotonicMs(); monotonicMs() - beganMs < timeoutsMs.wait; ) {
+    for (const beganMs = performance.now(); performance.now() - beganMs < timeoutsMs.wait; ) {
       const current = await store.read(id);
       const next = change(current);
       if (!next) return current && { document: current, changed: false };
-      const leasedAtMs = monotonicMs();
+      const leasedAtMs = performance.now();
       const lease = await store.lease(id, current?.version ?? 0, LEASE_MS);
       if (lease) {
         const document = { ...next, version: lease.version };
@@ -82,10 +73,10 @@ export function makeWriteDocument({
         // During the lease no other writer uses this version, so a newer document was made from
         // this one.
         const isBasedOnThis =
-          newest && newest.version > document.version && monotonicMs() - leasedAtMs < LEASE_MS;
+          newest && newest.version > document.version && performance.now() - leasedAtMs < LEASE_MS;
         if (isBasedOnThis || isSame(newest, document)) return { document, changed: true };
       }
-      await delay(RETRY_MS * (1 + random()));
+      await delay(RETRY_MS * (1 + Math.random()));
     }
     throw new ServiceError('overloaded', 'another write to this document is under way');
   };

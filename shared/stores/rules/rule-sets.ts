@@ -44,10 +44,10 @@ export function makeRuleSets(redis: Redis) {
     /** Puts a document in; false if the view has the same or a newer version. Announces the
      * change. */
     project,
-    /** A page of an app's rule sets, by id. */
+    /** A page of an app's rule sets, by id; `next` is the last one, if there are more. */
     async list(clientId: string, page: OwnedPage) {
-      const { documents: ruleSets, hasMore } = await listOwned(idsKey(clientId), clientId, page);
-      return { ruleSets, hasMore };
+      const { documents: ruleSets, next } = await listOwned(idsKey(clientId), clientId, page);
+      return { ruleSets, next };
     },
     /** The rule sets of an app, in the order of their ids. */
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),

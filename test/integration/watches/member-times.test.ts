@@ -87,7 +87,7 @@ test('a rebuild makes a member due whose new wallets were not checked, or who ow
 
 test('a member stays due if it has become due at another time', async () => {
   const uid = uidOfTest();
-  const names = [{ uid, memberId: 'alice' }];
+  const names = [{ watchUid: uid, memberId: 'alice' }];
   await view().setDue(names, NOW);
   await view().dropDue(partitionOfMember(uid, 'alice'), names, NOW + 1);
   expect(await dueIds(NOW)).toEqual(['alice']);

@@ -15,6 +15,7 @@ import { makeThrottle } from '#shared/fairness/throttle.ts';
 import { makeResults } from '#shared/stores/checks/results.ts';
 import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
 import { makeWalletIndex, WALLETS_KEY } from '#shared/stores/watches/members/wallet-index.ts';
+import { textOfName } from '#shared/stores/watches/members/watch-member-text.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
@@ -48,7 +49,7 @@ const namesOf = async (wallet: string, ofWatchMax = 10) => {
   const pages = await Array.fromAsync(members().ofWallet(wallet, ofWatchMax));
   return pages
     .flat()
-    .map(({ uid, memberId }) => `${uid}/${memberId}`)
+    .map(textOfName)
     .sort();
 };
 const nameOf = (one: WatchMember) => `${one.watchUid}/${one.memberId}`;
@@ -92,7 +93,7 @@ describe('the members of a wallet', () => {
     const entries = names.flatMap((name) => [0, `${WALLET.slice(2)}/${name}`]);
     await redis.zadd(WALLETS_KEY, ...entries);
     const pages = await Array.fromAsync(members().ofWallet(WALLET, 3));
-    const found = pages.flat().map(({ uid, memberId }) => `${uid}/${memberId}`);
+    const found = pages.flat().map(textOfName);
     expect(found.filter((name) => name.startsWith(`${crowded}/`))).toHaveLength(3);
     expect(found.filter((name) => !name.startsWith(`${crowded}/`)).sort()).toEqual(names.slice(5_000).sort());
     expect(pages.length).toBeGreaterThan(1);
@@ -121,13 +122,13 @@ test('a check without a change is recorded in the view, unless the member has ch
   const uid = uidOf();
   const changed = { ...carol, version: 9, sequence: 2 };
   await members().write(carol, changed, { dueAtMs: NOW });
-  await members().setDue([{ uid, memberId: 'alice' }], NOW);
+  await members().setDue([{ watchUid: uid, memberId: 'alice' }], NOW);
   const checked = aCheck(50, { seen: seenAt(6) });
   for (const one of [alice, carol]) await members().refresh([{ ...one, checked }]);
   expect((await members().page(uid, { countMax: 10 })).members).toEqual([{ ...alice, checked }, changed]);
   const dueOf = (memberId: string) => members().due(partitionOfMember(uid, memberId), NOW, 10);
-  expect(await dueOf('alice')).not.toContainEqual({ uid, memberId: 'alice' });
-  expect(await dueOf('carol')).toContainEqual({ uid, memberId: 'carol' });
+  expect(await dueOf('alice')).not.toContainEqual({ watchUid: uid, memberId: 'alice' });
+  expect(await dueOf('carol')).toContainEqual({ watchUid: uid, memberId: 'carol' });
 });
 
 test('of many members only the newer ones are read, however large the others are', async () => {

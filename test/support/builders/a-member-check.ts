@@ -1,6 +1,6 @@
 import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { Answer } from '../../../services/watcher/domain/answer.ts';
+import type { Answer } from '../../../services/watcher/domain/judge-answer.ts';
 import { applyAnswer, type Rules } from '../../../services/watcher/domain/member.ts';
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString();

@@ -8,7 +8,7 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
-import { rulesStampOf } from '../../../services/watcher/domain/rules-stamp.ts';
+import { rulesStampOf } from '../../../services/watcher/domain/judge-answer.ts';
 import { aBatchPartCompleted } from './a-batch.ts';
 import { aRuleSet } from './a-rule-set.ts';
 

@@ -84,7 +84,6 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'account-bytes:*:*': 'replayed',
   'usage:apps:*': { lost: 'it has those with charges since their last total' },
   'usage:publish-lock': { lost: MINUTES },
-  'quota-alerted:{*}:*': { lost: 'an alert that is sent again has the same id' },
   'claim:{*}:*': { except: /^(seed|touched)$/, because: 'the id of the check takes the place of its seed' },
   'rate:{*}:*': { lost: 'the window is a second' },
   'nonce:{*}:*': { lost: 'nonces from before the opening are void' },

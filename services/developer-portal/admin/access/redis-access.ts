@@ -42,7 +42,7 @@ export const REDIS_ACCESS: Readonly<Record<Service, RedisAccess>> = {
     keys: [
       ...['accounts*', 'client-apps*', 'member-apps:*', 'key-use:*', 'places:*', 'audit:*'],
       ...['rule-set*', 'watches*', 'wm*', 'wallet*', 'followed*', 'following:*', 'lock:wm:*', 'rate:*'],
-      ...['result:*', 'wanted:*', 'saved:*', 'check-log:*', 'quota:*', 'quota-alerted:*', 'claim:*'],
+      ...['result:*', 'wanted:*', 'saved:*', 'check-log:*', 'quota:*', 'claim:*'],
       ...['nonce:*', 'usage*', 'batch*', 'webhook*', 'logs:*'],
       ...leases('accounts', 'client-apps', 'rule-sets:1', 'watches'),
     ],

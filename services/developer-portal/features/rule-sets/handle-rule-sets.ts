@@ -15,9 +15,8 @@ export function makeRuleSetHandlers({ ruleSets, ruleSetWrites, chains }: Depende
   const chainIds = chains.length === 0 ? undefined : new Set(chains.map(({ chainId }) => chainId));
   return {
     async listRuleSets({ app: { clientId }, query: { after } }) {
-      const page = { countMax: PAGE_COUNT_MAX, after: after ?? '' };
-      const { ruleSets: found, hasMore } = await ruleSets.list(clientId, page);
-      return { ruleSets: found.map(summaryOf), next: hasMore ? found.at(-1)?.id : undefined };
+      const { ruleSets: found, next } = await ruleSets.list(clientId, { countMax: PAGE_COUNT_MAX, after });
+      return { ruleSets: found.map(summaryOf), next };
     },
     async readRuleSet({ app: { clientId }, param }) {
       const found = await ruleSets.read(clientId, param('ruleSetId'));

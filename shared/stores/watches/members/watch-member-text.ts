@@ -7,25 +7,21 @@ import {
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
 
-export type MemberName = { readonly uid: string; readonly memberId: string };
+export type MemberName = Pick<WatchMember, 'watchUid' | 'memberId'>;
 
-export const textOfName = ({ uid, memberId }: MemberName): string => `${uid}/${memberId}`;
+export const textOfName = ({ watchUid, memberId }: MemberName): string => `${watchUid}/${memberId}`;
 
 /** A uid has two slashes, and the member id begins behind the third. */
 export function nameOf(text: string): MemberName {
   const [clientId, watchId, createdAt, ...rest] = text.split('/');
-  return { uid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
+  return { watchUid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/** Of a role: denied, granted, granted and a revocation is held back. */
-const [DENIED, GRANTED, HELD_BACK] = [0, 1, 2];
-
-/** Fields that few members have, under their own names. */
-type Rare = Partial<Pick<WatchMember, (typeof RARE)[number]> & Omit<Wallets, 'account'>> & {
-  readonly errors?: RuleFault[];
-  /** In the order of their roles. */
-  readonly heldBack?: HeldBack[];
-};
+/** The ids of the members of each watch, by its uid. */
+export const groupByWatch = (names: readonly MemberName[]): (readonly [uid: string, memberIds: string[]])[] =>
+  [...Map.groupBy(names, ({ watchUid }) => watchUid)].map(
+    ([uid, ofWatch]) => [uid, ofWatch.map(({ memberId }) => memberId)] as const,
+  );
 
 /** Times in ms: `addedAt` since 1970, all others since `addedAt`. */
 type Packed = [
@@ -34,14 +30,15 @@ type Packed = [
   addedAt: number,
   walletsAt: number,
   sequence: number,
+  /** Null where these wallets were never checked, as are the rules. */
   checkedAt: number | null,
-  /** Id, state and since. */
-  roles: (string | number)[],
-  /** Chain id, number, and when its head was requested. */
-  seen: number[],
-  /** Null where these wallets were never checked, as is `checkedAt`. */
+  roles: [id: string, state: 0 | 1 | { heldBack: HeldBack }, since: number][],
+  seen: [chainId: number, block: number, askedAt: number][],
   rules: string | null,
-  rare?: Rare,
+  /** Fields that few members have, under their own names. */
+  rare: Partial<Omit<Wallets, 'account'> & Pick<WatchMember, 'removedAt' | 'owed' | 'event'>> & {
+    errors?: RuleFault[] | undefined;
+  },
 ];
 
 /**
@@ -49,74 +46,56 @@ type Packed = [
  * usual fields, and without values that follow from other values.
  */
 export function textOf(member: WatchMember): string {
-  const { memberId, version, wallets, addedAt, walletsAt, sequence, checked } = member;
+  const { memberId, addedAt, walletsAt, sequence, roles, checked, removedAt, owed, event } = member;
+  const { account, ...others } = member.wallets;
   const addedAtMs = msOf(addedAt);
   const since = (at: string): number => msOf(at) - addedAtMs;
   const packed: Packed = [
-    wallets.account === memberId ? '' : wallets.account,
+    account === memberId ? '' : account,
     addedAtMs,
     since(walletsAt),
     sequence,
     checked === undefined ? null : since(checked.at),
-    member.roles.flatMap((role) => [role.id, stateOf(role), since(role.since)]),
-    Object.entries(checked?.seen ?? {}).flatMap(([id, at]) => [Number(id), at.block, at.askedAt - addedAtMs]),
+    roles.map((role) => [role.id, stateOf(role), since(role.since)]),
+    Object.entries(checked?.seen ?? {}).map(([id, at]) => [Number(id), at.block, at.askedAt - addedAtMs]),
     checked?.rules ?? null,
+    { ...others, errors: checked?.errors.length ? checked.errors : undefined, removedAt, owed, event },
   ];
-  const rare = rareOf(member);
-  if (rare !== undefined) packed.push(rare);
-  return `${version} ${JSON.stringify(packed)}`;
+  return `${member.version} ${JSON.stringify(packed)}`;
 }
+
+const stateOf = ({ granted, heldBack }: MemberRole) => (heldBack ? { heldBack } : granted ? 1 : 0);
 
 export function parseStored(watchUid: string, memberId: string, text: string): WatchMember {
   const space = text.indexOf(' ');
-  const version = Number(text.slice(0, space));
   // Written by this file alone, from a message that was parsed.
   const packed = JSON.parse(text.slice(space + 1)) as Packed;
-  const [account, addedAtMs, walletsAt, sequence, checkedAt, flat, seen, rules, rare = {}] = packed;
-  const { heldBack, errors = [], accounts, vaults, ...others } = rare;
-  const backs = heldBack?.values();
-  const roles: MemberRole[] = [];
-  for (let i = 0; i < flat.length; i += 3)
-    roles.push(roleOf(String(flat[i]), Number(flat[i + 1]), isoOf(addedAtMs + Number(flat[i + 2])), backs));
-  const wallets: Wallets = { account: account === '' ? memberId : account };
-  if (accounts !== undefined) wallets.accounts = accounts;
-  if (vaults !== undefined) wallets.vaults = vaults;
+  const [account, addedAtMs, walletsAt, sequence, checkedAt, roles, seen, rules, rare] = packed;
+  const { errors = [], accounts, vaults, ...others } = rare;
+  const isoAfter = (ms: number): string => isoOf(addedAtMs + ms);
   const member: WatchMember = {
     watchUid,
     memberId,
-    version,
-    wallets,
+    version: Number(text.slice(0, space)),
+    wallets: {
+      account: account === '' ? memberId : account,
+      ...(accounts && { accounts }),
+      ...(vaults && { vaults }),
+    },
     addedAt: isoOf(addedAtMs),
-    walletsAt: isoOf(addedAtMs + walletsAt),
+    walletsAt: isoAfter(walletsAt),
     sequence,
-    roles,
+    roles: roles.map(([id, state, since]) => ({
+      id,
+      granted: state !== 0,
+      since: isoAfter(since),
+      ...(typeof state === 'object' && state),
+    })),
     ...others,
   };
   if (checkedAt === null || rules === null) return member;
-  member.checked = { at: isoOf(addedAtMs + checkedAt), rules, seen: {}, errors };
-  for (let i = 0; i < seen.length; i += 3)
-    member.checked.seen[String(seen[i])] = {
-      block: seen[i + 1] ?? 0,
-      askedAt: addedAtMs + (seen[i + 2] ?? 0),
-    };
-  return member;
-}
-
-const RARE = ['removedAt', 'owed', 'event'] as const satisfies readonly (keyof WatchMember)[];
-
-/** The fields that this member has and few others; undefined if it has none. */
-function rareOf(member: WatchMember): Rare | undefined {
-  const {
-    wallets: { account: _, ...wallets },
-    checked,
-  } = member;
-  const errors = checked?.errors ?? [];
-  const heldBack = member.roles.flatMap((role) => role.heldBack ?? []);
-  const found: [string, unknown][] = Object.entries(wallets);
-  if (errors.length > 0) found.push(['errors', errors]);
-  if (heldBack.length > 0) found.push(['heldBack', heldBack]);
-  for (const name of RARE) if (member[name] !== undefined) found.push([name, member[name]]);
-  return found.length === 0 ? undefined : Object.fromEntries(found);
+  const blocks = seen.map(([id, block, askedAt]) => [id, { block, askedAt: addedAtMs + askedAt }] as const);
+  return { ...member, checked: { at: isoAfter(checkedAt), rules, seen: Object.fromEntries(blocks), errors } };
 }
 
 /** The event in a stored text. */
@@ -125,19 +104,6 @@ export const textOfEvent = (event: string): string => `"event":${JSON.stringify(
 export const LUA_IS_REMOVED = `string.find(stored, '"removedAt":', 1, true)`;
 /** As above: whether a revocation is held back from the member of the text. */
 export const hasHeldBack = (text: string): boolean => text.includes('"heldBack":');
-
-const stateOf = ({ granted, heldBack }: MemberRole): number =>
-  heldBack === undefined ? (granted ? GRANTED : DENIED) : HELD_BACK;
-
-function roleOf(
-  id: string,
-  state: number,
-  since: string,
-  heldBack: Iterator<HeldBack> | undefined,
-): MemberRole {
-  if (state !== HELD_BACK) return { id, granted: state === GRANTED, since };
-  return { id, granted: true, since, heldBack: heldBack?.next().value };
-}
 
 export const walletsOf = (member: WatchMember | undefined): string[] =>
   member === undefined || member.removedAt !== undefined

@@ -7,7 +7,6 @@ import {
   SHARE_TOLERANCE,
   type WatchMember,
 } from '#shared/contracts/watches/watch.ts';
-import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
 import { makeHolds } from '#shared/redis/holds.ts';
@@ -30,12 +29,13 @@ import {
 /** A replay publishes the events of this long again: the dispatcher drops those that it has
  * delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
-/** Members whose newer versions are read at once. */
-const CHUNK = 500;
 
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
+const outboxKeyOf = (name: MemberName): string => outboxKey(partitionOfName(name));
+
+const partitionOfName = ({ watchUid, memberId }: MemberName): number => partitionOfMember(watchUid, memberId);
 
 /** Figures over all members of a watch. */
 export type WatchFigures = {
@@ -70,52 +70,41 @@ type WriteOptions = {
 export function makeWatchMembers(redis: Redis) {
   const wallets = makeWalletIndex(redis);
   const pages = makeMemberPages(redis);
-  const write = makeBatchedScript<number>(redis, writeScript('SADD'));
-  const writeSent = makeBatchedScript<number>(redis, writeScript('SREM'));
+  const write = makeBatchedScript<number>(redis, WRITE);
   const refresh = makeScript<number>(redis, REFRESH);
   const markSent = makeBatchedScript<number>(redis, MARK_SENT);
-  const readNewer = makeScript<string[]>(redis, READ_NEWER);
+  const readNewer = makeBatchedScript<string>(redis, READ_NEWER);
   const mayRevoke = makeScript<string[]>(redis, MAY_REVOKE);
-
-  const readNewerText = batchCalls(CHUNK, (members: readonly WatchMember[]) => {
-    const { keys, places } = placesOf(members.map(nameOfMember));
-    const args = members.flatMap(({ memberId, version }, i) => [places[i] ?? 0, memberId, version]);
-    return readNewer(keys, args);
-  });
 
   const writeOne = async (
     before: WatchMember | undefined,
     after: WatchMember,
     { dueAtMs, isUnpublished = true }: WriteOptions = {},
   ): Promise<boolean> => {
-    const { watchUid: uid, memberId, removedAt } = after;
-    const partition = partitionOfMember(uid, memberId);
-    const name = textOfName({ uid, memberId });
-    const keys = [
-      ...[docsKey(uid, partition), idsKey(uid), figuresKey(uid)],
-      ...[dueKey(partition), outboxKey(partition), WALLETS_KEY],
+    const { watchUid: uid } = after;
+    const [outbox, due] = [outboxKeyOf(after), dueKeyOf(after)];
+    const keys = [docsKeyOf(after), idsKey(uid), figuresKey(uid), due, outbox, WALLETS_KEY];
+    const [digitsBefore = [], digitsAfter = []] = [before, after].map((one) => walletsOf(one).map(digitsOf));
+    const changedDigits = [
+      ...digitsAfter.filter((digits) => !digitsBefore.includes(digits)).map((digits) => `+${digits}`),
+      ...digitsBefore.filter((digits) => !digitsAfter.includes(digits)).map((digits) => `-${digits}`),
     ];
-    const [walletsBefore = [], walletsAfter = []] = [before, after].map((one) =>
-      walletsOf(one).map(digitsOf),
-    );
-    const reply = await (isUnpublished ? write : writeSent)(keys, [
-      name,
+    const reply = await write(keys, [
+      textOfName(after),
       before === undefined ? '' : `${before.version}`,
       textOf(after),
-      removedAt === undefined ? '1' : '0',
+      isPresent(after) ? '1' : '0',
       dueAtMs ?? '',
       JSON.stringify(figuresOfWrite(before, after)),
-      [
-        ...walletsAfter.filter((wallet) => !walletsBefore.includes(wallet)).map((wallet) => `+${wallet}`),
-        ...walletsBefore.filter((wallet) => !walletsAfter.includes(wallet)).map((wallet) => `-${wallet}`),
-      ].join(' '),
+      changedDigits.join(' '),
+      isUnpublished ? 'SADD' : 'SREM',
     ]);
     return reply === 1;
   };
 
   const noteTombstone = async ({ removedAt, ...member }: WatchMember): Promise<void> => {
-    const name = textOfName(nameOfMember(member));
-    if (removedAt !== undefined) await inStore(() => redis.zadd(REMOVED_KEY, Date.parse(removedAt), name));
+    if (removedAt !== undefined)
+      await inStore(() => redis.zadd(REMOVED_KEY, Date.parse(removedAt), textOfName(member)));
   };
 
   /** Notes that members lose a role at this time (epoch ms); before they are written. */
@@ -139,7 +128,7 @@ export function makeWatchMembers(redis: Redis) {
     readMany: pages.readMany,
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
     async readNewer(member: WatchMember): Promise<WatchMember | undefined> {
-      const text = await readNewerText(member);
+      const text = await readNewer([docsKeyOf(member)], [member.memberId, member.version]);
       return text === '' ? undefined : parseStored(member.watchUid, member.memberId, text);
     },
     /** Writes a member that was read as `before`; false if it has changed since. */
@@ -171,10 +160,8 @@ export function makeWatchMembers(redis: Redis) {
     async refresh(members: readonly WatchMember[]): Promise<void> {
       const [first] = members;
       if (first === undefined) return;
-      const { uid, memberId } = nameOfMember(first);
-      const partition = partitionOfMember(uid, memberId);
       const args = members.flatMap((member) => [member.memberId, member.version, textOf(member)]);
-      await refresh([docsKey(uid, partition), dueKey(partition)], [uid, ...args]);
+      await refresh([docsKeyOf(first), dueKeyOf(first)], [first.watchUid, ...args]);
     },
     /** Reads the members of a watch in the order of their ids: `countMax`, or fewer where they are
      * large. `next` is the id of the last one, if there are more. */
@@ -207,16 +194,12 @@ export function makeWatchMembers(redis: Redis) {
     /** Takes a member out of the outbox, and its event out of the member; false if it has changed
      * since. */
     async markSent(member: WatchMember): Promise<boolean> {
-      const { uid, memberId } = nameOfMember(member);
-      const partition = partitionOfMember(uid, memberId);
-      const text = member.event === undefined ? '' : textOfEvent(member.event);
+      const { memberId, version, event } = member;
+      const text = event === undefined ? '' : textOfEvent(event);
       // First: a tombstone that is in no outbox is to be found here.
       await noteTombstone(member);
-      const reply = await markSent(
-        [docsKey(uid, partition), outboxKey(partition)],
-        [memberId, member.version, text, textOfName({ uid, memberId })],
-      );
-      return reply === 1;
+      const keys = [docsKeyOf(member), outboxKeyOf(member)];
+      return (await markSent(keys, [memberId, version, text, textOfName(member)])) === 1;
     },
     /** Which members may lose a role now, if no sweep decides; revocations of the others must be
      * held. */
@@ -251,8 +234,6 @@ export function makeWatchMembers(redis: Redis) {
 
 export type WatchMembers = ReturnType<typeof makeWatchMembers>;
 
-const nameOfMember = ({ watchUid: uid, memberId }: WatchMember): MemberName => ({ uid, memberId });
-
 function figuresOf(stored: Readonly<Record<string, string>>, members: number): WatchFigures {
   const [holders, held] = [new Map<string, number>(), new Map<string, number>()];
   type OfSweep = { hasPending: boolean; hasLooked: boolean; revocations: Map<string, number> };
@@ -285,9 +266,10 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  *
  * KEYS: members of the partition, ids, figures, due, outbox, wallets. ARGV: name (uid and
  * member id), version before ('' for none), stored, 1 if it is not removed, due time ('' for none),
- * changes of the figures (JSON), digits of wallets to add (`+…`) and to remove (`-…`).
+ * changes of the figures (JSON), digits of wallets to add (`+…`) and to remove (`-…`), `SADD` or `SREM`
+ * for the outbox.
  */
-const writeScript = (outbox: 'SADD' | 'SREM'): string => `${REQUIRE_VIEW}
+const WRITE = `${REQUIRE_VIEW}
 local name, id = ARGV[1], string.match(ARGV[1], '^[^/]*/[^/]*/[^/]*/(.*)$')
 local stored = redis.call('HGET', KEYS[1], id)
 if (stored and string.match(stored, '^(%d+) ') or '') ~= ARGV[2] then return 0 end
@@ -297,7 +279,7 @@ for figure, change in pairs(cjson.decode(ARGV[6])) do
   if redis.call('HINCRBY', KEYS[3], figure, change) == 0 then redis.call('HDEL', KEYS[3], figure) end
 end
 if ARGV[5] == '' then redis.call('ZREM', KEYS[4], name) else redis.call('ZADD', KEYS[4], ARGV[5], name) end
-redis.call('${outbox}', KEYS[5], name)
+redis.call(ARGV[8], KEYS[5], name)
 for wallet in string.gmatch(ARGV[7], '%+(%S+)') do redis.call('ZADD', KEYS[6], 0, wallet .. '/' .. name) end
 for wallet in string.gmatch(ARGV[7], '%-(%S+)') do redis.call('ZREM', KEYS[6], wallet .. '/' .. name) end
 return 1
@@ -324,19 +306,12 @@ if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZREM', KEYS[2], unpack(na
 return 1
 `;
 
-/**
- * KEYS: members of each partition. ARGV: for each member the index of its partition among the keys,
- * its id and a version. Returns those that are newer, '' in place of the others: many large members
- * at once would not be read in time.
- */
+/** KEYS: members of the partition. ARGV: member id, version. Answers the stored member if it is newer,
+ * else '': many large members at once would not be read in time. */
 const READ_NEWER = `
-local newer = {}
-for i = 1, #ARGV, 3 do
-  local stored = redis.call('HGET', KEYS[tonumber(ARGV[i])], ARGV[i + 1])
-  local version = stored and tonumber(string.match(stored, '^(%d+) '))
-  newer[#newer + 1] = version and version > tonumber(ARGV[i + 2]) and stored or ''
-end
-return newer
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+local version = stored and tonumber(string.match(stored, '^(%d+) '))
+return version and version > tonumber(ARGV[2]) and stored or ''
 `;
 
 /**
@@ -418,21 +393,7 @@ const SCAN_COUNT_FIRST = 32;
 
 /** The members of a partition, by id. */
 const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
-/** The keys of the members, each once, and for each member the index of its key among them, from 1
- * on. */
-function placesOf(members: readonly { readonly uid: string; readonly memberId: string }[]): {
-  readonly keys: readonly string[];
-  readonly places: readonly number[];
-} {
-  const placeOfKey = new Map<string, number>();
-  const places = members.map(({ uid, memberId }) => {
-    const key = docsKey(uid, partitionOfMember(uid, memberId));
-    const place = placeOfKey.get(key) ?? placeOfKey.size + 1;
-    placeOfKey.set(key, place);
-    return place;
-  });
-  return { keys: [...placeOfKey.keys()], places };
-}
+const docsKeyOf = (name: MemberName): string => docsKey(name.watchUid, partitionOfName(name));
 
 /** The ids of a watch's members, all with one score, so that Redis sorts them. */
 const idsKey = (uid: string): string => `wm-ids:${uid}`;
@@ -447,8 +408,7 @@ function makeMemberPages(redis: Redis) {
   const readTexts = makeReadPage(redis);
   /** The first of these members, as many as a page has; undefined for a missing member. */
   const readFirst = async (uid: string, ids: readonly string[]): Promise<(WatchMember | undefined)[]> => {
-    const { keys, places } = placesOf(ids.map((memberId) => ({ uid, memberId })));
-    const texts = await readTexts(keys, ids, places);
+    const texts = await readTexts(ids.map((memberId) => [docsKeyOf({ watchUid: uid, memberId }), memberId]));
     return texts.map((text, i) => (text === '' ? undefined : parseStored(uid, ids[i] ?? '', text)));
   };
   const read = async (uid: string, { after, countMax }: MemberPage) => {
@@ -514,6 +474,7 @@ function nextScanCount(count: number, found: number, bytes: number): number {
 
 /** The members of a partition that are due, by when. */
 const dueKey = (partition: number): string => `wm-due:${partition}`;
+const dueKeyOf = (name: MemberName): string => dueKey(partitionOfName(name));
 
 /** KEYS: due members. ARGV: due time, names. */
 const DROP_DUE = `${REQUIRE_VIEW}
@@ -529,7 +490,7 @@ function makeDueMembers(redis: Redis) {
   /** One command for each partition. */
   const setTimes = (condition: 'LT' | 'XX', names: readonly MemberName[], atMs: number): Promise<void> =>
     inStore(async () => {
-      const byKey = Map.groupBy(names, keyOf);
+      const byKey = Map.groupBy(names, dueKeyOf);
       await Promise.all(
         [...byKey].map(([key, ofKey]) =>
           redis.call('ZADD', key, condition, ...ofKey.flatMap((name) => [atMs, textOfName(name)])),
@@ -550,7 +511,7 @@ function makeDueMembers(redis: Redis) {
       }),
     /** Whether a member waits for a check by itself. */
     isDue: (name: MemberName): Promise<boolean> =>
-      inStore(async () => (await redis.zscore(keyOf(name), textOfName(name))) !== null),
+      inStore(async () => (await redis.zscore(dueKeyOf(name), textOfName(name))) !== null),
     /** Takes members of a partition out of those that are due, if their due time is still this
      * one. */
     async dropDue(partition: number, names: readonly MemberName[], atMs: number): Promise<void> {
@@ -563,8 +524,6 @@ function makeDueMembers(redis: Redis) {
     postpone: (names: readonly MemberName[], atMs: number): Promise<void> => setTimes('XX', names, atMs),
   };
 }
-
-const keyOf = ({ uid, memberId }: MemberName): string => dueKey(partitionOfMember(uid, memberId));
 
 /** The tombstones of removed members, by when each was written. */
 const REMOVED_KEY = 'wm-removed';
@@ -596,12 +555,11 @@ function makeRemovedMembers(redis: Redis, readMany: ReturnType<typeof makeMember
       );
       await Promise.all(
         names.map(async (name) => {
-          const { uid, memberId } = nameOf(name);
-          const [member] = await readMany(uid, [memberId]);
+          const parsed = nameOf(name);
+          const [member] = await readMany(parsed.watchUid, [parsed.memberId]);
           // One that is added again from now on is published again, behind this record.
           if (!isPresent(member)) await eraseRecord(name);
-          const keys = [docsKey(uid, partitionOfMember(uid, memberId)), REMOVED_KEY];
-          return drop(keys, [memberId, name, untilMs]);
+          return drop([docsKeyOf(parsed), REMOVED_KEY], [parsed.memberId, name, untilMs]);
         }),
       );
       return names.length;

@@ -37,7 +37,6 @@ type Dependencies = {
     WatchMembers,
     | 'readMany'
     | 'readInPages'
-    | 'readNewer'
     | 'project'
     | 'write'
     | 'markSent'
@@ -95,8 +94,9 @@ export function makeChangeMembers(deps: Dependencies) {
   const publishOne = async (member: WatchMember): Promise<void> => {
     await deps.publish(watchMember, member, { timeoutMs: PUBLISH_TIMEOUT_MS });
     // The event of a check, which its own writer has not published yet, stays in the outbox.
-    const isNewest = member.event === undefined && (await view.markSent(member));
-    if (!isNewest) await publishNewer(deps, member);
+    if (member.event === undefined && (await view.markSent(member))) return;
+    // Redis may have lost the write, and was restored before the record reached the topic.
+    await view.project(member, now());
   };
 
   const writeOne = async (
@@ -278,33 +278,3 @@ const isUnchecked = ({ removedAt, checked }: WatchMember): boolean =>
 
 const removedFrom = (before: WatchMember | undefined, nowMs: number): WatchMember | undefined =>
   isPresent(before) ? removedMember(before, new Date(nowMs).toISOString()) : undefined;
-
-type PublishNewerDependencies = {
-  readonly members: Pick<WatchMembers, 'readNewer' | 'readMany' | 'project'>;
-  readonly publish: KafkaConnection['publish'];
-  /** Epoch ms, Redis's clock. */
-  readonly now: () => number;
-};
-
-/**
- * Makes topic and view agree on a member that was published, and of which the view has another
- * version by now:
- *
- * - A newer one: another writer changed it, and may have been the first to reach the topic.
- *   Compaction keeps the last record, so the newest version is published again.
- * - An older one: Redis has lost the write, and was restored before the record reached the topic.
- *   The member is written again.
- */
-export async function publishNewer(
-  { members, publish, now }: PublishNewerDependencies,
-  published: WatchMember,
-): Promise<void> {
-  for (let last = published; ; ) {
-    const current = await members.readNewer(last);
-    if (current === undefined) break;
-    await publish(watchMember, current);
-    last = current;
-  }
-  const [stored] = await members.readMany(published.watchUid, [published.memberId]);
-  if (stored !== undefined && stored.version < published.version) await members.project(published, now());
-}
