@@ -16,8 +16,7 @@ import type { ChangeMembers } from '#shared/stores/watches/members/write-watch-m
 import type { Watches } from '#shared/stores/watches/watches.ts';
 import type { WatchWrites } from '#shared/stores/watches/write-watches.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
-import type { BulkResends } from '#shared/stores/webhooks/resend-failed.ts';
-import type { ResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
+import type { BulkResends, ResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import type { WebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { Authenticator } from './auth/authenticate.ts';

@@ -41,7 +41,7 @@ export function makeGatewayMetrics(registry: Registry) {
     ),
     watchBatches: watched(
       'rolecall_batches_in_progress',
-      'Accepted batches that are not finished, of all client apps and as every gateway sees them.',
+      'Batches that are not finished, of all client apps and as every gateway sees them.',
     ),
     watchConnections: watched('rolecall_http_connections', 'Open connections of clients.'),
     checksAccepted,

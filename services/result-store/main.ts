@@ -71,7 +71,6 @@ await runService(
     const keeper = scope.use(await startKeepingViews(replay, context.stopping));
     context.readiness.add('views', () => keeper.areComplete() || 'the views are being rebuilt');
     metrics.watchViews(() => (keeper.areComplete() ? 1 : 0));
-    metrics.watchBatches(() => batches.countUnfinished(clock.now()));
 
     const publishTo =
       <D>(topic: Topic<D>) =>

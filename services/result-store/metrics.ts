@@ -24,11 +24,6 @@ export function makeMetrics(registry: Registry) {
       entries.inc({ outcome: 'completed' }, lineCount - failedCount);
       entries.inc({ outcome: 'failed' }, failedCount);
     },
-    /** The same in every result-store: take the maximum. */
-    watchBatches: watched(
-      'rolecall_batches_in_progress',
-      'Accepted batches whose last entry is not finished; every process shows all of them.',
-    ),
     countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]): void => usageTotals.inc({ outcome }),
     /** All totals are published as they were at `atMs`. */
     noteComplete: (atMs: number): void => usageComplete.set(atMs / 1000),

@@ -63,6 +63,9 @@ local function takePlaces(id, account, app, count, now, countMax)
 end
 `;
 
+/** The batches with unfinished entries, each scored by when it no longer counts (epoch ms). */
+export const BATCHES_HELD_UNTIL = 'batches:held-until';
+
 /**
  * The unfinished entries of the batch lane, of all gateways. A first place is the largest batch. A
  * batch is held under its seed from its admission until it is begun, then under its request id; each

@@ -6,8 +6,6 @@ export const VIEW_KEYS = {
   /** Present while the system is open: the views are complete, but for results while there is
    * `openedAt`. */
   marker: 'view:generation:1',
-  /** The marker after a restart or failover of Redis, which may have lost its last writes. */
-  outdated: 'view:outdated:1',
   /** The server's run id when the marker was last checked. */
   run: 'view:run',
   /** Held by the one process that replays. */
@@ -31,37 +29,31 @@ export const LUA_RUN = `local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil`;
 
 /**
- * KEYS: marker, outdated marker, run, lock, time of the last look, instant before which nonces are
- * void, opening. ARGV: '1' to note the time of this look.
+ * KEYS: marker, run, lock, time of the last look, instant before which nonces are void, opening. ARGV:
+ * '1' to note the time of this look.
  *
  * A server that was restarted, or promoted, has another run id, and may lack the last writes that
- * were acknowledged: then the marker is renamed to the outdated one, so every script refuses to
- * run, and a replay in progress ends. Among the lost writes may be the mark of a used nonce, so
- * all nonces that were issued until now are void.
+ * were acknowledged: then the marker is deleted, so every script refuses to run, and a replay in
+ * progress ends. Among the lost writes may be the mark of a used nonce, so all nonces that were
+ * issued until now are void.
  */
 export const READ_VIEW_STATE = `
 ${LUA_RUN}
 ${LUA_NOW}
-local known = redis.call('GET', KEYS[3])
+local known = redis.call('GET', KEYS[2])
 if run and known ~= run then
-  redis.call('SET', KEYS[6], now)
-  redis.call('SET', KEYS[3], run)
-  if known then
-    redis.call('DEL', KEYS[4])
-    if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
-  end
+  redis.call('SET', KEYS[5], now)
+  redis.call('SET', KEYS[2], run)
+  if known then redis.call('DEL', KEYS[1], KEYS[3]) end
 end
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  return redis.call('EXISTS', KEYS[2]) == 1 and 'outdated' or 'missing'
-end
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'missing' end
 -- A Redis at its bound refuses it; its views are complete all the same.
-if ARGV[1] == '1' then redis.pcall('SET', KEYS[5], now) end
-return redis.call('EXISTS', KEYS[7]) == 1 and 'open' or 'complete'
+if ARGV[1] == '1' then redis.pcall('SET', KEYS[4], now) end
+return redis.call('EXISTS', KEYS[6]) == 1 and 'open' or 'complete'
 `;
 
 export const VIEW_STATE_KEYS = [
   VIEW_KEYS.marker,
-  VIEW_KEYS.outdated,
   VIEW_KEYS.run,
   VIEW_KEYS.lock,
   VIEW_KEYS.seenAt,

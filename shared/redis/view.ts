@@ -21,16 +21,14 @@ redis.call('SETRANGE', ofSystem('${GENERATION_KEY}'), 0, '')
  * fits. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
-/** KEYS: marker, outdated marker, run, last look, opening, instant before which nonces are void. ARGV:
- * time. */
+/** KEYS: marker, run, last look, opening, instant before which nonces are void. ARGV: time. */
 const OPEN = `${REQUIRE_VIEW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
 ${LUA_RUN}
 ${LUA_NOW}
-if run then redis.call('SET', KEYS[3], run) end
-for i = 4, 6 do redis.call('SET', KEYS[i], now) end
+if run then redis.call('SET', KEYS[2], run) end
+for i = 3, 5 do redis.call('SET', KEYS[i], now) end
 redis.call('SET', KEYS[1], ARGV[1])
-redis.call('DEL', KEYS[2])
 return 1
 `;
 
@@ -52,7 +50,7 @@ return { string.format('%.0f', seenAt), redis.call('HGETALL', KEYS[2]) }
 export type Positions = ReadonlyMap<string, number>;
 
 /** The state of all views together. */
-export type ViewStateName = 'missing' | 'outdated' | 'open' | 'complete';
+export type ViewStateName = 'missing' | 'open' | 'complete';
 
 /** The state of all views together, and the steps of a replay (`shared/stores/replay/README.md`). */
 export function makeViewState(redis: Redis) {
@@ -61,7 +59,7 @@ export function makeViewState(redis: Redis) {
   const readLast = makeScript<[string, string[]]>(redis, READ_LAST);
   const open = makeScript<number>(redis, OPEN);
   const finish = makeScript<number>(redis, FINISH);
-  const { marker, outdated, run, lock, seenAt, openedAt, noncesNotBefore, positions } = VIEW_KEYS;
+  const { marker, run, lock, seenAt, openedAt, noncesNotBefore, positions } = VIEW_KEYS;
   return {
     isComplete: (): Promise<boolean> =>
       inStore(async () => {
@@ -74,9 +72,8 @@ export function makeViewState(redis: Redis) {
     /** Frees the lock if it still has this token: for a replay that failed. */
     releaseLock: (token: string): Promise<void> => holds.release(lock, token),
     /**
-     * `outdated` if the server's run id has changed since the views were complete. Then, and if the
-     * marker is `missing`, all processes hold their work. Stores the time of the read while the
-     * system is open.
+     * `missing` in an empty Redis, and once the server's run id has changed since the views were
+     * complete: all processes hold their work. Stores the time of the read while the system is open.
      */
     readState: (): Promise<ViewStateName> => readState(VIEW_STATE_KEYS, ['1']),
     /**
@@ -90,7 +87,7 @@ export function makeViewState(redis: Redis) {
     },
     /** For a replay: lets all processes work, unless they do. */
     async open(): Promise<void> {
-      const keys = [marker, outdated, run, seenAt, openedAt, noncesNotBefore];
+      const keys = [marker, run, seenAt, openedAt, noncesNotBefore];
       await open(keys, [new Date().toISOString()]);
     },
     /** For a replay: declares the views complete up to these positions, and frees the lock. */
@@ -99,7 +96,7 @@ export function makeViewState(redis: Redis) {
     /** Has everything read again from the beginning, and all processes hold their work until then:
      * the operator's `store rebuild`. */
     invalidate: (): Promise<void> =>
-      inStore(async () => void (await redis.del(marker, outdated, seenAt, openedAt, positions))),
+      inStore(async () => void (await redis.del(marker, seenAt, openedAt, positions))),
   };
 }
 

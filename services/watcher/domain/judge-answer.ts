@@ -2,7 +2,6 @@ import type { RuleFault } from '#shared/contracts/checks/result.ts';
 import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { SeenBlock, Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { EndpointNames, Why } from '#shared/contracts/watches/watch-check.ts';
-import type { LogFork } from '#shared/stores/watches/log-positions.ts';
 
 /** A block that a check has read; `madeAt` is its time, epoch ms of the chain. */
 export type ReadBlock = SeenBlock & { readonly madeAt?: number | undefined };
@@ -27,12 +26,15 @@ export type Answer = {
   readonly evaluatedAt: string;
 };
 
+/** A reorg: the first dropped block, and when it was known, epoch ms. */
+export type Fork = { readonly from: number; readonly knownAt: number };
+
 /** The state of a watch when an answer is judged. */
 export type Present = {
   /** Its rules and block tag; `undefined`: it has none. */
   readonly rules: string | undefined;
   /** By chain id, the last reorgs. */
-  readonly forks: Readonly<Record<string, readonly LogFork[]>>;
+  readonly forks: Readonly<Record<string, readonly Fork[]>>;
 };
 
 /** Behind `sha-256=:`: 96 bits of the digest, which tell the rules of one client app apart. */
@@ -103,5 +105,5 @@ function seenBlock(
 export const provesFalse = ({ madeAt = 0 }: ReadBlock, knownAt: number): boolean =>
   madeAt - knownAt >= FALSE_BLOCK_MS_MIN;
 
-const isDropped = ({ block, askedAt }: SeenBlock, forks: readonly LogFork[] = []): boolean =>
+const isDropped = ({ block, askedAt }: SeenBlock, forks: readonly Fork[] = []): boolean =>
   forks.some(({ from, knownAt }) => block >= from && askedAt < knownAt);

@@ -28,8 +28,6 @@ const SETTLE_AGAIN_MS = 60_000;
 /** Continues the running sweeps: requests the checks of the own partitions, and ends the sweeps of
  * the own watches. */
 export function makeRunSweeps(deps: Dependencies) {
-  /** Partitions of sweeps for which this process is asking. */
-  const asking = new Set<string>();
   /** By watch, the sweep that was settled last and when, epoch ms. */
   const settled = new Map<string, { readonly sweep: number; readonly atMs: number }>();
 
@@ -80,16 +78,8 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 
   const requestAll = async (watch: Watch, ruleSet: RuleSet, state: Sweep): Promise<void> => {
-    for (const partition of state.toAsk.filter(deps.isOwned)) {
-      const name = `${state.uid}/${state.sweep}/${partition}`;
-      if (asking.has(name)) continue;
-      asking.add(name);
-      try {
-        if (!(await ask(watch, ruleSet, state, partition))) return;
-      } finally {
-        asking.delete(name);
-      }
-    }
+    for (const partition of state.toAsk.filter(deps.isOwned))
+      if (!(await ask(watch, ruleSet, state, partition))) return;
   };
 
   /** Roles to hold: their revocations, together with the held ones and those sent in the last hour,

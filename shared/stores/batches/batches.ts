@@ -3,7 +3,7 @@ import { StoredBatchStatus } from '#shared/contracts/batches/batch-status.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
-import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
+import { BATCHES_HELD_UNTIL, LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
 import {
@@ -32,12 +32,8 @@ const linesKey = (requestId: string): string => `batch:${requestId}:lines`;
 const indexKey = (requestId: string): string => `batch:${requestId}:index`;
 /** A client app's unfinished batches, each scored by when it no longer counts (epoch ms). */
 export const unfinishedBatchesKey = (clientId: string): string => `places:batches:{${clientId}}`;
-/** All unfinished batches, scored by their acceptance (epoch ms). */
-const UNFINISHED_BATCHES_KEY = 'batches:unfinished';
 /** Batches that were begun and are not accepted yet, scored by the last attempt (epoch ms). */
 const PUBLISHING_KEY = 'batches:publishing';
-/** An unfinished batch whose results are no longer kept is none. */
-const UNFINISHED_MS_MAX = 8 * DAY_MS;
 
 /** A batch as it is accepted. */
 export type AcceptedBatch = Pick<
@@ -199,10 +195,7 @@ export function makeBatches(redis: Redis) {
       inStore(() => redis.zcount(unfinishedBatchesKey(clientId), `(${nowMs}`, '+inf')),
     /** How many batches are unfinished, over all client apps. */
     countUnfinished: (nowMs: number): Promise<number> =>
-      inStore(async () => {
-        await redis.zremrangebyscore(UNFINISHED_BATCHES_KEY, '-inf', nowMs - UNFINISHED_MS_MAX);
-        return redis.zcard(UNFINISHED_BATCHES_KEY);
-      }),
+      inStore(() => redis.zcount(BATCHES_HELD_UNTIL, `(${nowMs}`, '+inf')),
   };
 }
 
@@ -217,7 +210,6 @@ const registrationKeysOf = ({
 }: Pick<AcceptedBatch, 'requestId' | 'clientId'>): string[] => [
   batchKey(requestId),
   unfinishedBatchesKey(clientId),
-  UNFINISHED_BATCHES_KEY,
   PUBLISHING_KEY,
   batchListKey(clientId),
 ];
@@ -373,12 +365,12 @@ const ABANDONED_AFTER_MS = 600_000;
  * The counts of a batch that is not complete are kept a day longer than its lines: if it completes
  * late, its webhook has them.
  *
- * KEYS: batch, the app's unfinished batches, all unfinished batches, those being published, the app's
- * list. ARGV: the registration.
+ * KEYS: batch, the app's unfinished batches, those being published, the app's list. ARGV: the
+ * registration.
  */
 const LUA_REGISTER_BATCH = `${LUA_NOW}${LUA_LIST_BATCH}${LUA_HELD_ENTRIES}
 local batch = cjson.decode(ARGV[1])
-local batchKey, ofAppKey, unfinishedKey, publishingKey, listKey = unpack(KEYS)
+local batchKey, ofAppKey, publishingKey, listKey = unpack(KEYS)
 local function isComplete()
   return tonumber(redis.call('HGET', batchKey, 'partsDone') or '0') >= batch.partCount
 end
@@ -419,7 +411,6 @@ local function registerBatch()
   local endsAtMs = math.max(batch.retainUntilMs, now + ${COUNTS_KEPT_MS})
   redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'NX')
   redis.call('PEXPIREAT', ofAppKey, endsAtMs, 'GT')
-  redis.call('ZADD', unfinishedKey, batch.acceptedAtMs, batch.requestId)
 end
 `;
 
@@ -442,8 +433,8 @@ if not isNew and ARGV[2] ~= '' then
   local charged = tonumber(redis.call('HGET', batchKey, 'charged') or batch.entryCount)
   local owed = batch.entryCount - charged
   if owed > 0 then
-    if tonumber(redis.call('GET', KEYS[6]) or '0') + owed > tonumber(ARGV[3]) then return 0 end
-    redis.call('INCRBY', KEYS[6], owed)
+    if tonumber(redis.call('GET', KEYS[5]) or '0') + owed > tonumber(ARGV[3]) then return 0 end
+    redis.call('INCRBY', KEYS[5], owed)
     redis.call('HSET', batchKey, 'charged', batch.entryCount)
   end
 end
@@ -461,8 +452,8 @@ const WITHDRAW = `${REQUIRE_VIEW}${LUA_HELD_ENTRIES}
 freePlaces(ARGV[1])
 freePlaces(ARGV[2])
 redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('ZREM', KEYS[4], ARGV[1])
-redis.call('ZREM', KEYS[5], ARGV[1])
 redis.call('DEL', KEYS[1])
 return 1
 `;
@@ -505,12 +496,12 @@ const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REF
 local part, lineCount, evaluatedAt = ARGV[2], tonumber(ARGV[4]), ARGV[5]
 local acceptedAtMs = batch.acceptedAtMs
 ${REQUIRE_RESULTS}registerBatch()
-local isCopy = redis.call('HSETNX', KEYS[6], part, ARGV[6]) == 0
-redis.call('PEXPIREAT', KEYS[6], batch.retainUntilMs)
+local isCopy = redis.call('HSETNX', KEYS[5], part, ARGV[6]) == 0
+redis.call('PEXPIREAT', KEYS[5], batch.retainUntilMs)
 if isCopy or wasSaved(batch.requestId .. '/' .. part, batch.retainUntilMs, now) then
   return { 0, isComplete() and 1 or 0 }
 end
-redis.call('ZADD', KEYS[7], ARGV[3], part .. ':' .. lineCount)
+redis.call('ZADD', KEYS[6], ARGV[3], part .. ':' .. lineCount)
 redis.call('HINCRBY', batchKey, 'partsDone', 1)
 local done = redis.call('HINCRBY', batchKey, 'done', lineCount)
 freePlaces(batch.requestId, lineCount)
@@ -527,17 +518,16 @@ local complete = isComplete()
 if complete then
   expireCounts()
   redis.call('ZREM', ofAppKey, batch.requestId)
-  redis.call('ZREM', unfinishedKey, batch.requestId)
-  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[8])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
+  for _, channel in ipairs(redis.call('SMEMBERS', KEYS[7])) do redis.call('PUBLISH', ofSystem(channel), batch.requestId) end
 end
-redis.call('PEXPIREAT', KEYS[7], batch.retainUntilMs)
+redis.call('PEXPIREAT', KEYS[6], batch.retainUntilMs)
 local charged = tonumber(redis.call('HGET', batchKey, 'charged') or done)
 if done > charged then
-  redis.call('INCRBY', KEYS[9], done - charged)
+  redis.call('INCRBY', KEYS[8], done - charged)
   redis.call('HSET', batchKey, 'charged', done)
 end
-refundMonth(KEYS[9], tonumber(ARGV[7]))
-countDay(KEYS[10], KEYS[11], ARGV[8])
+refundMonth(KEYS[8], tonumber(ARGV[7]))
+countDay(KEYS[9], KEYS[10], ARGV[8])
 return { 1, complete and 1 or 0 }
 `;
 

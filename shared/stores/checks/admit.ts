@@ -242,29 +242,11 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
 }
 
 /** A request as the script decodes it. */
-function judgedOf(request: AdmitRequest) {
-  const { clientId, accountId, check, isPaid = false, places = 1 } = request;
-  const { claim, nonce } = check ?? {};
-  return {
-    ...{ clientId, accountId, isPaid, places, limit: limitOf(request), quota: quotaOf(request) },
-    kind: kindOf(check),
-    seed: check?.seed ?? '',
-    body: claim?.bodyHash ?? '',
-    replaces: claim?.replaces ?? '',
-    cost: check?.cost ?? 1,
-    bytes: check?.bytes ?? 0,
-    batchOf: check?.batchOf ?? '',
-    nonceIssuedAtMs: nonce?.issuedAtMs,
-    /** The request that may use the nonce again. */
-    owner: claim ? claim.keyHash + claim.bodyHash : '',
-  };
-}
-
-/** `count`: a claim that is there is found, and none is made; `ask`: the same, and a check is judged. */
-function kindOf(check: AdmitRequest['check']): 'check' | 'ask' | 'count' {
-  if (!check || check.isReplayOnly) return 'count';
-  return check.isTrial ? 'ask' : 'check';
-}
+const judgedOf = (request: AdmitRequest) => ({
+  ...request,
+  limit: limitOf(request),
+  quota: quotaOf(request),
+});
 
 const FAILED = 'failed';
 
@@ -357,9 +339,14 @@ local clock = now
 
 local function admit(k, request)
   local logKey, claimKey, nonceKey = KEYS[k + 1], KEYS[k + 4], KEYS[k + 5]
-  local limit, quota, kind, places = request.limit, request.quota, request.kind, request.places
-  local seed, body, owner, issued = request.seed, request.body, request.owner, request.nonceIssuedAtMs
-  local client, account, cost, bytes = request.clientId, request.accountId, request.cost, request.bytes
+  local client, account, limit, quota = request.clientId, request.accountId, request.limit, request.quota
+  local places, check = request.places or 1, request.check or {}
+  local seed, cost, bytes, claim = check.seed, check.cost or 1, check.bytes or 0, check.claim
+  local body, issued = claim and claim.bodyHash or '', check.nonce and check.nonce.issuedAtMs
+  -- The request that may use the nonce again.
+  local owner = claim and claim.keyHash .. body or ''
+  -- A claim that is there is found, and none is made.
+  local isCountOnly = not request.check or check.isReplayOnly
   local now = clock
 
   local count, tailMs = 0, nil
@@ -423,20 +410,20 @@ local function admit(k, request)
 
   if body ~= '' then
     local held = redis.call('HMGET', claimKey, 'body', 'at', 'seed', 'id', 'month', 'state', 'touched')
-    if held[1] and held[3] ~= request.replaces then
+    if held[1] and held[3] ~= claim.replaces then
       local claim = {at = held[2], seed = held[3], id = held[4], month = held[5]}
       enter()
       if held[1] ~= body then return answer('key-reused', claim) end
       if held[6] == 'published' then return answer('published', claim) end
       if now - tonumber(held[7]) < TAKE_OVER then return answer('claimed', claim) end
-      if kind ~= 'check' then return answer('counted', claim) end
+      if isCountOnly or check.isTrial then return answer('counted', claim) end
       redis.call('HSET', claimKey, 'touched', now)
       countBytes(account, client, today, bytes)
       return answer('taken-over', claim)
     end
   end
 
-  if kind == 'count' then enter() return answer('counted') end
+  if isCountOnly then enter() return answer('counted') end
   if quota > 0 and used + cost > quota then countRefused() return answer('quota-exceeded') end
   if quota > 0 then
     local kept, keptMax = accountBytes(account, quota, today)
@@ -454,11 +441,10 @@ local function admit(k, request)
     local user = redis.call('GET', nonceKey)
     if user and (owner == '' or string.sub(user, 1, #owner) ~= owner) then enter() return answer('nonce-used') end
   end
-  local batchOf = request.batchOf
-  if batchOf ~= '' and not hasPlaces(batchOf, client, cost, now) then enter() return answer('lane-full') end
+  if check.batchOf and not hasPlaces(check.batchOf, client, cost, now) then enter() return answer('lane-full') end
   enter()
-  if kind == 'ask' then return answer('counted') end
-  if batchOf ~= '' then holdPlaces(seed, batchOf, client, cost, now + LEASE_MS) end
+  if check.isTrial then return answer('counted') end
+  if check.batchOf then holdPlaces(seed, check.batchOf, client, cost, now + LEASE_MS) end
   countBytes(account, client, today, bytes + (body ~= '' and ${CLAIM_BYTES} or 0) + (issued and ${NONCE_BYTES} or 0))
   if issued then redis.call('SET', nonceKey, owner .. seed, 'PX', ${NONCE_MARK_MS}) end
   if quota > 0 then

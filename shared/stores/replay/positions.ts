@@ -11,7 +11,7 @@ const SAVE = `${REQUIRE_VIEW}
 local acceptedAtMs = 0
 ${REQUIRE_RESULTS}for i = 1, #ARGV, 3 do
   if tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '0') < tonumber(ARGV[i + 2]) then
-    redis.call('RENAME', ofSystem('${VIEW_KEYS.marker}'), ofSystem('${VIEW_KEYS.outdated}'))
+    redis.call('DEL', ofSystem('${VIEW_KEYS.marker}'))
     return redis.error_reply('VIEW_REBUILDING writes were lost')
   end
 end

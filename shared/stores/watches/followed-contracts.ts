@@ -29,7 +29,7 @@ export type FollowingState = z.infer<typeof FollowingState>;
 
 const chainKey = (chainId: number | string): string => `followed:${chainId}`;
 const stateKey = (chainId: number | string): string => `following:${chainId}`;
-const ofWatchKey = (uid: string): string => `followed-by:${uid}`;
+/** By contract that is followed for the watch, since when. */
 const sinceKey = (uid: string): string => `followed-since:${uid}`;
 const silentKey = (uid: string): string => `followed-silent:${uid}`;
 /** The reader of logs starts with a contract within seconds after a watch wants it followed. */
@@ -46,15 +46,14 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: contracts of the watch. ARGV: uid, account, then the watch's contracts from now on
- * (`chainId/address`). A chain's hash counts the watches of each contract, and one for each account
- * and for each app those of its watches. The places of a chain are shared under the rule of
- * `FairShares`: a contract for which the owner has no room is left out, unless it is followed
+ * KEYS: contracts of the watch, silent changes of it. ARGV: uid, account, then the watch's contracts
+ * from now on (`chainId/address`). A chain's hash counts the watches of each contract, and one for
+ * each account and for each app those of its watches. The places of a chain are shared under the rule
+ * of `FairShares`: a contract for which the owner has no room is left out, unless it is followed
  * already.
  */
 const FOLLOW = `${REQUIRE_VIEW}${LUA_HAS_ROOM}
 local app = string.match(ARGV[1], '^[^/]*')
-local since, silent = ofSystem('followed-since:' .. ARGV[1]), ofSystem('followed-silent:' .. ARGV[1])
 local function places(name)
   local chain, contract = string.match(name, '^(%d+)/(.+)$')
   local ofChain = ofSystem('followed:' .. chain)
@@ -67,11 +66,10 @@ local function release(key, contract)
 end
 local wanted = {}
 for i = 3, #ARGV do wanted[ARGV[i]] = true end
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
   if not wanted[name] then
-    redis.call('SREM', KEYS[1], name)
-    redis.call('HDEL', since, name)
-    redis.call('HDEL', silent, name)
+    redis.call('HDEL', KEYS[1], name)
+    redis.call('HDEL', KEYS[2], name)
     local ofChain, ofAccount, ofApp, contract, states = places(name)
     release(ofAccount, contract)
     release(ofApp, contract)
@@ -83,22 +81,24 @@ for i = 3, #ARGV do
   local counts = { redis.call('HLEN', ofChain), redis.call('HLEN', ofAccount), redis.call('HLEN', ofApp) }
   local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
     or hasRoom(${FOLLOWED_PER_CHAIN_MAX}, 1, counts[1], counts[2], counts[3], 1)
-  if isAllowed and redis.call('SADD', KEYS[1], ARGV[i]) == 1 then
+  if isAllowed and redis.call('HSETNX', KEYS[1], ARGV[i], redis.call('TIME')[1] .. '000') == 1 then
     redis.call('HINCRBY', ofChain, contract, 1)
     redis.call('HINCRBY', ofAccount, contract, 1)
     redis.call('HINCRBY', ofApp, contract, 1)
-    redis.call('HSET', since, ARGV[i], redis.call('TIME')[1] .. '000')
   end
 end
 return 1
 `;
 
-/**
- * @example
- * await makeFollowedContracts(redis).list(31337); // [{ chainId: 31337, contractAddress: '0x…', blockTag: 'latest' }]
- */
+/** KEYS: contracts of the watch. ARGV: now. */
+const NOTE_MISSED = `${REQUIRE_VIEW}
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do redis.call('HSET', KEYS[1], name, ARGV[1]) end
+return 1
+`;
+
 export function makeFollowedContracts(redis: Redis) {
   const follow = makeScript<number>(redis, FOLLOW);
+  const noteMissed = makeScript<number>(redis, NOTE_MISSED);
   return {
     /** Says which contracts a watch is about: none to end it. */
     async follow(
@@ -107,14 +107,14 @@ export function makeFollowedContracts(redis: Redis) {
     ): Promise<void> {
       const uid = watchUid(watch);
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
-      await follow([ofWatchKey(uid)], [uid, watch.accountId, ...names]);
+      await follow([sinceKey(uid), silentKey(uid)], [uid, watch.accountId, ...names]);
     },
     /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has
      * lost which. */
     isFollowedBy: (uid: string, contract: FollowedContract): Promise<boolean | undefined> =>
       inStore(async () => {
-        if ((await redis.sismember(ofWatchKey(uid), nameOf(contract))) === 1) return true;
-        return (await redis.exists(ofWatchKey(uid))) === 1 ? false : undefined;
+        if ((await redis.hexists(sinceKey(uid), nameOf(contract))) === 1) return true;
+        return (await redis.exists(sinceKey(uid))) === 1 ? false : undefined;
       }),
     /** By chain on which a watch follows contracts, since when it does, or may have missed no transfer,
      * epoch ms. */
@@ -129,12 +129,8 @@ export function makeFollowedContracts(redis: Redis) {
       }),
     /** Transfers for a watch may have been missed: a change that a sweep finds says nothing of its
      * contract until it is looked at again. */
-    noteMissed: (uid: string, nowMs: number): Promise<void> =>
-      inStore(async () => {
-        const names = await redis.smembers(ofWatchKey(uid));
-        if (names.length > 0)
-          await redis.hset(sinceKey(uid), Object.fromEntries(names.map((name) => [name, nowMs])));
-      }),
+    noteMissed: async (uid: string, nowMs: number): Promise<void> =>
+      void (await noteMissed([sinceKey(uid)], [nowMs])),
     /** Notes a change of which no transfer told, if the contract was followed without a gap since
      * the member was last checked. */
     noteSilent: (
@@ -189,7 +185,7 @@ export function makeFollowedContracts(redis: Redis) {
     ): Promise<(Omit<FollowedContract, 'blockTag'> & FollowingState)[]> =>
       inStore(async () => {
         const [names, silent] = await Promise.all([
-          redis.smembers(ofWatchKey(uid)),
+          redis.hkeys(sinceKey(uid)),
           redis.hgetall(silentKey(uid)),
         ]);
         const followed = new Set(names);

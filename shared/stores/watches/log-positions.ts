@@ -39,14 +39,6 @@ const FORKS_MAX = 16;
 /** A reorg: the first block that it dropped, and when the reader knew that, epoch ms. */
 export type LogFork = { readonly from: number; readonly knownAt: number };
 
-/** KEYS: lease. ARGV: token, ms. */
-const LEASE = `${REQUIRE_VIEW}
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-`;
-
 /** KEYS: lease, position. ARGV: token, then fields and values ('' removes a field,
  * `now` is Redis's time). */
 const SAVE = `${REQUIRE_VIEW}${LUA_NOW}
@@ -67,8 +59,7 @@ return 1
 `;
 
 export function makeLogPositions(redis: Redis) {
-  const lease = makeScript<number>(redis, LEASE);
-  const { release } = makeHolds(redis);
+  const { take, keep, release } = makeHolds(redis);
   const load = makeScript<string[]>(redis, viewCommand('HGETALL'));
   const save = makeScript<number>(redis, SAVE);
   const noteFork = makeScript<number>(redis, NOTE_FORK);
@@ -85,7 +76,8 @@ export function makeLogPositions(redis: Redis) {
   return {
     /** Takes or renews the lease of a chain; `false` while another process holds it. */
     lease: async (chainId: number, token: string): Promise<boolean> =>
-      (await lease([logLeaseKey(chainId)], [token, LOG_LEASE_MS])) === 1,
+      (await keep(logLeaseKey(chainId), token, LOG_LEASE_MS)) ||
+      (await take(logLeaseKey(chainId), token, LOG_LEASE_MS)),
     release: (chainId: number, token: string): Promise<void> => release(logLeaseKey(chainId), token),
     async load(chainId: number, stream: string): Promise<LogPosition | undefined> {
       const fields = new Map(pairsOf(await load([positionKey(chainId, stream)], [])));

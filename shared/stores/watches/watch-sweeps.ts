@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { MEMBER_PARTITIONS } from '#shared/contracts/watches/watch.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { setDueTime } from './watches.ts';
 
 const RUNNING_KEY = 'wm-sweeps';
@@ -47,8 +47,8 @@ redis.call('HSET', KEYS[1], 'sweep', ARGV[2], 'kind', ARGV[3], 'rules', ARGV[4],
 redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
 if ARGV[3] == 'settlement' then return 1 end
 addTasks(ARGV[1], KEYS[2], 'ask/')
-local next = tonumber(redis.call('HGET', KEYS[4], ARGV[1]) or '') or math.huge
-if next <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[4], ARGV[1], ARGV[6]) end
+local next = tonumber(redis.call('ZSCORE', KEYS[4], ARGV[1]) or '') or math.huge
+if next <= tonumber(ARGV[2]) then redis.call('ZADD', KEYS[4], ARGV[6], ARGV[1]) end
 return 1
 `;
 
@@ -78,17 +78,10 @@ return redis.call('HGET', KEYS[1], 'decision')
 const SET_NEXT_AFTER_GAP = `${REQUIRE_VIEW}
 local last = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
 local at = math.max(tonumber(ARGV[2]), last + tonumber(ARGV[3]))
-local next = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '') or math.huge
+local next = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') or math.huge
 if next <= at then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', at))
+redis.call('ZADD', KEYS[1], string.format('%.0f', at), ARGV[1])
 redis.call('HSET', KEYS[2], ARGV[1], string.format('%.0f', at))
-return 1
-`;
-
-/** KEYS: next sweeps. ARGV: uid, time. */
-const BRING_FORWARD = `${REQUIRE_VIEW}
-local next = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '') or math.huge
-if next > tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
 return 1
 `;
 
@@ -135,7 +128,7 @@ export function makeWatchSweeps(redis: Redis) {
   const begin = makeScript<number>(redis, BEGIN);
   const changeOpen = makeScript<number>(redis, CHANGE_OPEN);
   const decide = makeScript<string | null>(redis, DECIDE);
-  const bringForward = makeScript<number>(redis, BRING_FORWARD);
+  const addNext = makeScript<number>(redis, viewCommand('ZADD'));
   const setNextAfterGap = makeScript<number>(redis, SET_NEXT_AFTER_GAP);
   const end = makeScript<number>(redis, END);
   const keysOf = (uid: string) => [sweepKey(uid), openKey(uid)];
@@ -198,12 +191,12 @@ export function makeWatchSweeps(redis: Redis) {
     /** When the next sweep is due, epoch ms, and whether for a gap. */
     next: (uid: string): Promise<{ readonly atMs: number; readonly isForGap: boolean } | undefined> =>
       inStore(async () => {
-        const [at, gapAt] = await Promise.all([redis.hget(NEXT_KEY, uid), redis.hget(GAP_KEY, uid)]);
+        const [at, gapAt] = await Promise.all([redis.zscore(NEXT_KEY, uid), redis.hget(GAP_KEY, uid)]);
         return at === null ? undefined : { atMs: Number(at), isForGap: at === gapAt };
       }),
     /** Makes the next sweep due then, unless it is due earlier. */
     async bringForward(uid: string, atMs: number): Promise<void> {
-      await bringForward([NEXT_KEY], [uid, atMs]);
+      await addNext([NEXT_KEY], ['LT', atMs, uid]);
       await setDueTime(redis, uid, atMs);
     },
     /** Makes a sweep due because transfers were missed; an hour after the last one for that reason
@@ -216,7 +209,7 @@ export function makeWatchSweeps(redis: Redis) {
     forget: (uid: string): Promise<void> =>
       inStore(async () => {
         await Promise.all([
-          redis.hdel(NEXT_KEY, uid),
+          redis.zrem(NEXT_KEY, uid),
           redis.hdel(GAP_KEY, uid),
           redis.unlink(sweepKey(uid), openKey(uid)),
           redis.zrem(RUNNING_KEY, uid),

@@ -19,10 +19,8 @@ const TOMBSTONE_MS = 86_400_000;
 const idsKey = (clientId: string): string => `watches:of:${clientId}`;
 /** The set of slots that limits the watches of an app; see `leased-slots.ts`. */
 export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
-/** The watches whose sweeps the owner of a partition starts and ends. */
-const ofPartitionKey = (partition: number): string => `watches:in:${partition}`;
-
-/** The watches of a partition by due time. Every change of a document makes its watch due. */
+/** The watches whose sweeps the owner of a partition starts and ends, by due time. Every change of a
+ * document makes its watch due. */
 const dueKey = (partition: number): string => `watches:due:${partition}`;
 /** The due time of a watch: the sorted set and its member there. */
 export const dueTimeOf = (uid: string): { readonly key: string; readonly member: string } => ({
@@ -43,9 +41,9 @@ end
 return found
 `;
 
-/** KEYS: watches of the partition, due times. ARGV: due time. */
+/** KEYS: due times. ARGV: due time. */
 const SET_ALL_DUE = `${REQUIRE_VIEW}
-for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[2], 'LT', ARGV[1], id) end
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 'LT', ARGV[1], id) end
 return 1
 `;
 
@@ -84,7 +82,7 @@ export function makeWatches(redis: Redis) {
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> =>
-      listSet(ofPartitionKey(partition), (watch) => watch),
+      listSet(dueKey(partition), (watch) => watch),
     /** The watches of a partition that are due, tombstones included; they are due again at
      * `againAtMs` at the latest. */
     async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
@@ -102,8 +100,7 @@ export function makeWatches(redis: Redis) {
     },
     /** The same for every watch of a partition. */
     async setAllDue(partition: number, atMs: number): Promise<void> {
-      const keys = [ofPartitionKey(partition), dueKey(partition)];
-      await setAllDue(keys, [atMs]);
+      await setAllDue([dueKey(partition)], [atMs]);
     },
     /**
      * Erases tombstones whose time has come, from view and topic; how many were looked at.
@@ -150,7 +147,6 @@ function setsOf(watch: Watch): SetEntry[] {
       ? []
       : [{ set: ruleSetUsersKey(clientId, formerRuleSet), member: watchId, untilMs: undefined }]),
     { set: ruleSetUsersKey(clientId, ruleSet), member: watchId, untilMs: isLive ? Infinity : undefined },
-    { set: ofPartitionKey(partition), member: key, untilMs: Infinity },
     { set: dueKey(partition), member: key, untilMs: 0 },
   ];
 }

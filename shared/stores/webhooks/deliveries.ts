@@ -8,7 +8,7 @@ import {
 import { ServiceError } from '#shared/errors.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
-import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { GENERATION_KEY } from '#shared/redis/view.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
 
@@ -20,9 +20,8 @@ const UNDELIVERED_KEY = 'webhooks-undelivered';
 const UNDELIVERED_AGE_MS_MAX = 8 * DAY_MS;
 /** Most deliveries looked at for one page. */
 const SCANNED_MAX = 1_000;
-const PAGE_CHUNK_MIN = 50;
-/** Deliveries whose state alone is looked at, at a time. */
-const STATES_CHUNK = 250;
+/** Deliveries that are looked at for it at a time. */
+const PAGE_CHUNK = 250;
 const FORGOTTEN_AT_ONCE = 200;
 
 /** Whether to handle a record (`claimed`), or to drop it because another record holds this step or
@@ -47,7 +46,6 @@ export function makeDeliveries(redis: Redis) {
   const claim = makeBatchedScript<ClaimOutcome>(redis, CLAIM);
   const releaseClaim = makeBatchedScript<number>(redis, RELEASE_CLAIM);
   const record = makeBatchedScript<number>(redis, RECORD);
-  const readStates = makeScript<string[]>(redis, STATES);
   const inView = <T>(read: () => Promise<T>, boundMs?: number): Promise<T> =>
     inStore(async () => {
       if ((await redis.exists(GENERATION_KEY)) === 0)
@@ -118,21 +116,20 @@ export function makeDeliveries(redis: Redis) {
     page: (clientId: string, { state, sinceMs, before, countMax }: PageOptions): Promise<DeliveryPage> =>
       inView(async () => {
         const found: DeliveryView[] = [];
-        const chunk = state === undefined ? Math.max(countMax, PAGE_CHUNK_MIN) : STATES_CHUNK;
-        const step = state === undefined ? chunk : countMax;
         let last = before;
-        for (let scanned = 0; scanned < SCANNED_MAX; scanned += chunk) {
-          const ids = await listIds(clientId, { sinceMs, before: last, countMax: chunk });
-          const states = state === undefined ? [] : await readStates([], ids);
-          const wanted = state === undefined ? ids : ids.filter((_, i) => states[i] === state);
-          for (let at = 0; at < wanted.length; at += step)
-            for (const view of await readMany(wanted.slice(at, at + step))) {
+        for (let scanned = 0; scanned < SCANNED_MAX; scanned += PAGE_CHUNK) {
+          const ids = await listIds(clientId, { sinceMs, before: last, countMax: PAGE_CHUNK });
+          // The state alone: a delivery has up to 20 KiB.
+          const states = state && (await Promise.all(ids.map((id) => redis.hget(deliveryKey(id), 'state'))));
+          const wanted = states ? ids.filter((_, i) => states[i] === state) : ids;
+          for (let at = 0; at < wanted.length; at += countMax)
+            for (const view of await readMany(wanted.slice(at, at + countMax))) {
               // It may have changed meanwhile.
               if (state !== undefined && view.state !== state) continue;
               found.push(view);
               if (found.length === countMax) return { deliveries: found, next: view.requestId };
             }
-          if (ids.length < chunk) return { deliveries: found, next: undefined };
+          if (ids.length < PAGE_CHUNK) return { deliveries: found, next: undefined };
           last = ids.at(-1);
         }
         return { deliveries: found, next: last };
@@ -167,9 +164,8 @@ export function makeDeliveries(redis: Redis) {
     oldestUndeliveredAt: (nowMs: number): Promise<number | undefined> =>
       inStore(async () => {
         await redis.zremrangebyscore(UNDELIVERED_KEY, '-inf', `${nowMs - UNDELIVERED_AGE_MS_MAX}`);
-        const [oldest] = await redis.zrange(UNDELIVERED_KEY, '0', '0');
-        const score = oldest === undefined ? null : await redis.zscore(UNDELIVERED_KEY, oldest);
-        return score === null ? undefined : Number(score);
+        const [, score] = await redis.zrange(UNDELIVERED_KEY, '0', '0', 'WITHSCORES');
+        return score === undefined ? undefined : Number(score);
       }),
   };
 }
@@ -210,15 +206,6 @@ function recordOf({ responseBody: _, ...attempted }: WebhookAttempted): string {
       attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil),
   });
 }
-
-/** ARGV: ids. Returns their states: a delivery has up to 20 KiB, and a page may look at a thousand. */
-const STATES = `
-local states = {}
-for i, requestId in ipairs(ARGV) do
-  states[i] = redis.call('HGET', ofSystem('webhook:' .. requestId), 'state') or ''
-end
-return states
-`;
 
 /** Until when a delivery is shown, epoch ms: as long as its result, and at least 72 h, so that it
  * can be resent. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '#shared/errors.ts';
-import { makeBulkResends } from './resend-failed.ts';
+import { makeBulkResends } from './resend-webhooks.ts';
 
 const PERIOD = { sinceMs: 0 };
 const APP = { accountId: 'acc_1', clientId: 'app_1' };

@@ -1,4 +1,4 @@
-import { makeMembersLock } from '#shared/stores/watches/members/watch-members.ts';
+import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { A_LOCAL_CHECK, testGateways } from '../../support/systems/start-gateway.ts';
 
@@ -56,7 +56,7 @@ test('a change of members while another one of the app runs is 503 with the reas
   const app = await anApp();
   await one.send(app, 'PUT', `${RULE_SETS}/a`, RULES);
   await one.send(app, 'PUT', `${WATCHES}/w`, watchOf('a'));
-  const { lock, unlock } = makeMembersLock(stores.redis);
+  const { lock, unlock } = makeWatchMembers(stores.redis);
   await lock(app.document.clientId, 'another', 60_000);
   const add = () => one.send(app, 'POST', `${WATCHES}/w/members`, { add: [A_LOCAL_CHECK.account] });
   const refused = await add();

@@ -109,7 +109,7 @@ test('a result whose offset was committed comes back, and nothing is read or wri
   await complete(lost);
   await rewind();
   await becomeAnotherRun();
-  expect(await views.views.readState()).toBe('outdated');
+  expect(await views.views.readState()).toBe('missing');
   await expect(views.results.read(kept.requestId)).rejects.toMatchObject({ code: 'view-rebuilding' });
   await expect(accept('app_rewound')).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await makeWhole()).toBe(true);
@@ -303,7 +303,7 @@ test('lost writes behind a connection that stayed open are detected at the next 
   await save(at(20));
   await rewind();
   await expect(save(at(21))).rejects.toMatchObject({ code: 'view-rebuilding' });
-  expect(await views.views.readState()).toBe('outdated');
+  expect(await views.views.readState()).toBe('missing');
   await makeWhole();
   await save(at(21));
   expect(await views.views.readState()).toBe('complete');

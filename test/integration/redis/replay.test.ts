@@ -88,7 +88,7 @@ test('a replay that ended after the opening is done again, also on a Redis that 
   await expect(replayAndLook(() => Promise.reject(died))).rejects.toBe(died);
   expect(await views.views.readState()).toBe('open');
   await stores.redis.set(VIEW_KEYS.run, 'of-another-server');
-  expect(await views.views.readState()).toBe('outdated');
+  expect(await views.views.readState()).toBe('missing');
   expect(await completeViews(stores.forReplay())).toBe(true);
   expect(await views.results.read(old.requestId)).toBe('{"n":1}');
   expect(await views.views.readState()).toBe('complete');

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { WatchMember } from '#shared/contracts/watches/watch.ts';
-import type { LogFork } from '#shared/stores/watches/log-positions.ts';
-import type { Answer } from '../../../services/watcher/domain/judge-answer.ts';
+import type { Answer, Fork } from '../../../services/watcher/domain/judge-answer.ts';
 import {
   type Applied,
   applyAnswer,
@@ -88,7 +87,7 @@ export class MemberModel {
   /** The chain before the last reorg that the follower has not seen. */
   #old: readonly Block[] | undefined;
   #followed: readonly Block[] = [...this.#chain];
-  #forks: LogFork[] = [];
+  #forks: Fork[] = [];
   #dropped = new Set<number>();
   #rules = 0;
   #isPaused = false;

@@ -38,7 +38,6 @@ const OWN_METRICS: Readonly<Record<string, (registry: Registry) => void>> = {
   'result-store': (registry) => {
     const metrics = makeResultStoreMetrics(registry);
     metrics.watchViews(() => 1);
-    metrics.watchBatches(async () => 0);
     makeObserveSaved(registry, () => 0);
   },
   'webhook-dispatcher': (registry) => {

@@ -6,7 +6,7 @@ import { firstDelivery, type NewWebhook, webhookRequested } from '#shared/contra
 import { ServiceError } from '#shared/errors.ts';
 import { invalidBody } from '#shared/http/problem.ts';
 import type { DeliveryView } from '#shared/stores/webhooks/deliveries.ts';
-import { makeBulkResends } from '#shared/stores/webhooks/resend-failed.ts';
+import { makeBulkResends } from '#shared/stores/webhooks/resend-webhooks.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/operations.ts';
 import type { DELIVERY_OPERATIONS } from './delivery-operations.ts';

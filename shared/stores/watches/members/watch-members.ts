@@ -30,6 +30,8 @@ import {
  * delivered. */
 const UNSURE_EVENT_MS = 86_400_000;
 
+/** Held by the one request that changes the members of an app's watches. */
+const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
 const figuresKey = (uid: string): string => `wm-figures:${uid}`;
 const revokedKey = (uid: string, roleId: string): string => `wm-revoked:${uid}/${roleId}`;
 const outboxKey = (partition: number): string => `wm-outbox:${partition}`;
@@ -68,6 +70,7 @@ type WriteOptions = {
 
 /** The view of the members. */
 export function makeWatchMembers(redis: Redis) {
+  const holds = makeHolds(redis);
   const wallets = makeWalletIndex(redis);
   const pages = makeMemberPages(redis);
   const write = makeBatchedScript<number>(redis, WRITE);
@@ -123,7 +126,12 @@ export function makeWatchMembers(redis: Redis) {
   return {
     ...makeDueMembers(redis),
     ...makeRemovedMembers(redis, pages.readMany),
-    ...makeMembersLock(redis),
+    /** Holds the writes of an app's members for one writer; false if another one has them. */
+    lock: (clientId: string, holder: string, forMs: number) => holds.take(lockKey(clientId), holder, forMs),
+    /** Holds them for longer; false where they are held no more. */
+    keepLock: (clientId: string, holder: string, forMs: number) =>
+      holds.keep(lockKey(clientId), holder, forMs),
+    unlock: (clientId: string, holder: string) => holds.release(lockKey(clientId), holder),
     /** A few members in the order of their ids; see `readInPages`. */
     readMany: pages.readMany,
     /** The view's version of a member if it is newer than this one. Cheap for many at once. */
@@ -207,16 +215,10 @@ export function makeWatchMembers(redis: Redis) {
       uid: string,
       roleId: string,
       memberIds: readonly string[],
-      {
-        nowMs,
-        holders,
-        held,
-        share,
-        atLeast,
-      }: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
+      by: { nowMs: number; holders: number; held: number; share: number; atLeast: number },
     ): Promise<ReadonlySet<string>> {
-      const args = [nowMs, holders, held, share, atLeast, ...memberIds];
-      return new Set(await mayRevoke([revokedKey(uid, roleId)], args));
+      const bounds = [by.nowMs, by.holders, by.held, by.share, by.atLeast];
+      return new Set(await mayRevoke([revokedKey(uid, roleId)], [...bounds, ...memberIds]));
     },
     noteRevoked,
     /** How many revocations of a role were sent in the last hour; released ones do not count. */
@@ -564,19 +566,5 @@ function makeRemovedMembers(redis: Redis, readMany: ReturnType<typeof makeMember
       );
       return names.length;
     },
-  };
-}
-
-const lockKey = (clientId: string): string => `lock:wm:${clientId}`;
-
-/** Lets one request at a time change the members of an app's watches. */
-export function makeMembersLock(redis: Redis) {
-  const { take, keep, release } = makeHolds(redis);
-  return {
-    /** Holds the writes of an app's members for one writer; false if another one has them. */
-    lock: (clientId: string, holder: string, forMs: number) => take(lockKey(clientId), holder, forMs),
-    /** Holds them for longer; false where they are held no more. */
-    keepLock: (clientId: string, holder: string, forMs: number) => keep(lockKey(clientId), holder, forMs),
-    unlock: (clientId: string, holder: string) => release(lockKey(clientId), holder),
   };
 }
