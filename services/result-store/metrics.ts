@@ -3,7 +3,6 @@ import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
 const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
 
-/** All metrics of a result-store process. */
 export function makeMetrics(registry: Registry) {
   const { counter, gauge, watched } = makeInstruments(registry);
   const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', {

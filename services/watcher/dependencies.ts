@@ -24,7 +24,6 @@ import type { AnnounceHeld } from './sweeps/announce-held.ts';
 import type { ChangeWatch } from './sweeps/change-watch.ts';
 import type { SweepSoon } from './sweeps/sweep-followers.ts';
 
-/** Checks of members of one partition. */
 export type ChecksToRequest = Pick<WatchCheck, 'why' | 'owed' | 'sweep' | 'forgives'> & {
   readonly watch: Watch;
   readonly ruleSet: RuleSet;
@@ -39,7 +38,6 @@ export type ChecksToRequest = Pick<WatchCheck, 'why' | 'owed' | 'sweep' | 'forgi
   readonly afterLostPart?: (requestId: string) => Promise<void>;
 };
 
-/** Stores, broker, clock and settings of the watcher. */
 export type Stores = {
   readonly watches: Watches;
   readonly members: WatchMembers;
@@ -49,7 +47,6 @@ export type Stores = {
   readonly accounts: Pick<Accounts, 'read'>;
   readonly followed: FollowedContracts;
   readonly positions: LogPositions;
-  /** Which chains could not be read for a watch. */
   readonly chains: WatchChains;
   readonly unread: UnreadChains;
   readonly openParts: OpenParts;

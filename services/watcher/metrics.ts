@@ -4,7 +4,6 @@ import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
 export type WatcherMetrics = ReturnType<typeof makeMetrics>;
 
-/** All metrics of a watcher process. */
 export function makeMetrics(registry: Registry) {
   const { counter, gauge } = makeInstruments(registry);
   const checks = counter('rolecall_watch_looks_total', 'Checks of members of watches.', {

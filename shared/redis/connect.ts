@@ -128,7 +128,6 @@ export async function inStore<T>(work: () => Promise<T>, boundMs = COMMAND_TIMEO
   }
 }
 
-/** The message for a Redis that did not answer in time. */
 export const answerMissing = (): ServiceError =>
   new ServiceError('store-unavailable', 'Redis did not answer in time');
 

@@ -1,13 +1,11 @@
 import { inStore, type Redis } from './connect.ts';
 import { makeScript } from './script.ts';
 
-/** KEYS: key. ARGV: holder, ms. */
 const KEEP = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 `;
 
-/** KEYS: key. ARGV: holder. */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1

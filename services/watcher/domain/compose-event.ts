@@ -48,7 +48,6 @@ function explain(json: string, details: MemberEvent['details']): string {
   return `${json.slice(0, -1)},"details":${JSON.stringify(ordered)}}`;
 }
 
-/** Writes the event that a chain cannot be read for a watch, or can be read again. */
 export function composeBlindness(
   { watchId }: Watch,
   type: 'watch.stalled' | 'watch.recovered',
@@ -63,7 +62,6 @@ export function composeBlindness(
 /** A role whose revocations are held. */
 export type HeldFigures = Omit<HeldRole, 'heldAt'>;
 
-/** Writes the event that tells of held revocations. */
 export function composeWatchHeld(
   { watchId }: Watch,
   roles: readonly HeldFigures[],

@@ -6,7 +6,6 @@ import type { EndpointNames, Why } from '#shared/contracts/watches/watch-check.t
 /** A block that a check has read; `madeAt` is its time, epoch ms of the chain. */
 export type ReadBlock = SeenBlock & { readonly madeAt?: number | undefined };
 
-/** The findings of one check about a member. */
 export type Answer = {
   /** Under which stamp it was requested. */
   readonly walletsAt: string;
@@ -46,7 +45,6 @@ export const rulesStampOf = (
   { blockTag }: Pick<Watch, 'blockTag'>,
 ): string => `${id}#${digest.slice(DIGEST.from, DIGEST.to)} ${blockTag}`;
 
-/** The block tag of a stamp. */
 export const blockTagOf = (rules: string | undefined): string | undefined => rules?.split(' ')[1];
 
 /** A block number is false if the chain makes a lower block so long after it was seen or owed. */

@@ -36,7 +36,6 @@ export type Applied = {
   readonly isDropped?: true;
 };
 
-/** The state of a watch when an answer is applied. */
 export type Rules = Present & {
   readonly graceSeconds: number;
   /** By role, the chains that its rules read. */

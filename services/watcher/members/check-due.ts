@@ -111,7 +111,6 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
   };
 }
 
-/** Due members of one watch and partition. */
 type AskedMembers = {
   readonly partition: number;
   readonly uid: string;

@@ -195,7 +195,6 @@ async function* membersOf(
   if (held.size + sweeps.size > 0) yield* members.heldBack(uid, partition);
 }
 
-/** By role, the members that would lose it. */
 function revokedBy(members: readonly WatchMember[], change: Change): ReadonlyMap<string, string[]> {
   const byRole = new Map<string, string[]>();
   for (const member of members)
@@ -269,7 +268,6 @@ async function noteChains(
   }
 }
 
-/** A member after a change. */
 type Written = {
   readonly member: WatchMember;
   /** Whether the topic needs it; otherwise the view alone is to be refreshed. */
@@ -277,7 +275,6 @@ type Written = {
   readonly dueAtMs: number | undefined;
   /** Whether a revocation was, or is, held back. */
   readonly isHeldBack: boolean;
-  /** Of its event. */
   readonly cause?: EventCause | undefined;
   /** Chains for which it owes a check, and which the answer could not read. */
   readonly unreadChains: readonly string[];
@@ -352,7 +349,6 @@ const Line = z.object({
 });
 
 type Detail = { readonly ruleIndex: number };
-/** An answer with the details of its rules. */
 type Explained = Answer & { readonly details: readonly Detail[] | undefined };
 
 /** By role, the details of its rules, as JSON. */

@@ -25,7 +25,6 @@ const TAKE = `${REQUIRE_VIEW}${LUA_NOW}${LUA_HELD_PARTS}
 return takePlaces(ARGV[1], ARGV[2], ARGV[3], 1, now, tonumber(ARGV[4])) and 1 or 0
 `;
 
-/** ARGV: request id. */
 const GIVE = `${REQUIRE_VIEW}${LUA_HELD_PARTS}
 freePlaces(ARGV[1])
 return 1

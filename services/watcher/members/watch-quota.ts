@@ -56,7 +56,6 @@ export type Charge = {
   readonly clientId: string;
   readonly accountId: string;
   readonly count: number;
-  /** Such as `2026-11`. */
   readonly month: string;
   readonly requestsPerMonth: number;
   readonly quotaShare: number;
@@ -64,7 +63,6 @@ export type Charge = {
   readonly areEvaluated?: boolean;
 };
 
-/** The month's quota of a client app, and the share of it that its watches may use. */
 export function makeWatchQuota(redis: Redis) {
   const charge = makeScript<number>(redis, CHARGE);
   const refund = makeScript<number>(redis, REFUND);

@@ -10,7 +10,6 @@ import type { ChangeWatch } from './change-watch.ts';
  * out. */
 const RELEASE_MS = 30_000;
 
-/** Announces the held roles of watches. */
 export function makeAnnounceHeld({ change, publishEvent, now }: Stores & ChangeWatch & PublishChanges) {
   /** Publishes the event that the document contains, then removes it from the document. */
   async function publishWatchEvent(watch: Watch): Promise<void> {

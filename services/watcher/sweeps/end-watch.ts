@@ -11,7 +11,6 @@ const PAGES_MAX = 16;
 /** A watch whose deletion continues is processed again after this time. */
 const CONTINUE_MS = 2_000;
 
-/** Removes members of a watch that was deleted, some at a time. */
 export async function removeMembers(deps: Dependencies, watch: Watch): Promise<void> {
   const removeOne = async ({ event: _, ...member }: WatchMember): Promise<void> => {
     const nowMs = deps.now();

@@ -16,7 +16,6 @@ type Want = {
   readonly readAt: number;
 };
 
-/** The facts about a chain. */
 type Look = {
   readonly chainId: number;
   readonly wants: readonly Want[];

@@ -35,7 +35,6 @@ export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred
   };
 }
 
-/** Requests the checks of the members of one watch. */
 async function checkMembers(
   deps: Dependencies,
   transfer: ChainTransferred,

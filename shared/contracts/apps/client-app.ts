@@ -141,8 +141,7 @@ export const MemberRole = z.enum(['viewer', 'developer', 'admin']);
 export type MemberRole = z.infer<typeof MemberRole>;
 
 export const MEMBERS_MAX = 50;
-/** Removed members in the document, the newest: an index of the view forgets them, and their audit
- * entries keep their names. */
+/** Removed members in the document, the newest: their audit entries keep their names. */
 export const FORMER_MEMBERS_MAX = 100;
 export const INVITATIONS_MAX = 20;
 

@@ -89,8 +89,6 @@ export const Watch = z.object({
   /** The version that clients see: it counts changes of the settings. */
   settingsVersion: version,
   accountId: z.string(),
-  /** The rule set before the one of the settings, if it was another one. */
-  formerRuleSet: z.string().optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   /** When the deleted watch with the same id was made, until its members are removed. */

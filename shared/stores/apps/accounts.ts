@@ -40,5 +40,4 @@ export function makeAccounts(redis: Redis) {
   };
 }
 
-/** The view of the accounts. */
 export type Accounts = ReturnType<typeof makeAccounts>;

@@ -109,7 +109,6 @@ export function makeClientApps(redis: Redis) {
   };
 }
 
-/** The view of the client apps. */
 export type ClientApps = ReturnType<typeof makeClientApps>;
 
 /** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not
@@ -144,28 +143,18 @@ const keysOfApp = ({ clientId, deletedAt, keys }: ClientApp): Record<string, str
 
 /** The index entries of the app: itself, and each of its marketplace keys as long as the key can be
  * used. */
-function setsOf(app: ClientApp): SetEntry[] {
-  const { clientId, accountId, deletedAt, scope, keys, members = [], formerMembers = [] } = app;
-  const untilMs = deletedAt === undefined ? Infinity : undefined;
-  const marketplace = keys.filter((key) => key.marketplace);
+function setsOf({ clientId, accountId, deletedAt, scope, keys, members = [] }: ClientApp): SetEntry[] {
+  if (deletedAt !== undefined) return [];
+  const entry = (set: string): SetEntry => ({ set, member: clientId, untilMs: Infinity });
+  const usable = keys.filter((key) => key.marketplace && (key.revokedAt ?? key.replacedBy) === undefined);
   return [
-    { set: ownedAppsKey(accountId), member: clientId, untilMs },
-    {
-      set: `${APPROVED_APPS}${accountId}`,
-      member: clientId,
-      untilMs: scope === 'approved' ? untilMs : undefined,
-    },
-    ...formerMembers.map((id) => ({ set: memberAppsKey(id), member: clientId, untilMs: undefined })),
-    ...members.map((member) => ({ set: memberAppsKey(member.accountId), member: clientId, untilMs })),
-    ...marketplace.map(({ keyId, expiresAt, revokedAt, replacedBy }) => ({
+    entry(ownedAppsKey(accountId)),
+    ...(scope === 'approved' ? [entry(`${APPROVED_APPS}${accountId}`)] : []),
+    ...members.map((member) => entry(memberAppsKey(member.accountId))),
+    ...usable.map(({ keyId, expiresAt }) => ({
       set: marketplaceKeysKey(accountId),
       member: keyId,
-      untilMs: lastsUntil(revokedAt ?? replacedBy, expiresAt),
+      untilMs: expiresAt === undefined ? Infinity : Date.parse(expiresAt),
     })),
   ];
-}
-
-function lastsUntil(endedBy: string | undefined, expiresAt: string | undefined): number | undefined {
-  if (endedBy !== undefined) return undefined;
-  return expiresAt === undefined ? Infinity : Date.parse(expiresAt);
 }

@@ -10,7 +10,6 @@ const KEPT_MS = 400 * DAY_MS;
  * starts over. */
 const KEYS_NOTED_MAX = 2 * KEYS_MAX;
 
-/** KEYS: the app's keys. ARGV: key, instant. */
 const NOTE = `
 if redis.call('HLEN', KEYS[1]) >= ${KEYS_NOTED_MAX} then redis.call('DEL', KEYS[1]) end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])

@@ -27,7 +27,6 @@ const ALL_TRAIL = trail('all');
 const accountTrail = (accountId: string): Trail => trail(`account:${accountId}`);
 const appTrail = (clientId: string): Trail => trail(`app:${clientId}`);
 
-/** The Redis keys of an app's trail. */
 export const appTrailKeys = (clientId: string): string[] => Object.values(appTrail(clientId));
 
 /**
@@ -67,7 +66,6 @@ end
 return read
 `;
 
-/** Filters and bounds of a page of entries. */
 type AuditPageOptions = {
   /** The trail of this account; it has the entries of its apps. */
   readonly accountId?: string | undefined;
@@ -141,7 +139,6 @@ export function makeAuditTrail(redis: Redis) {
         [Date.parse(at), lineOf(entry), isByNumber ? WRITES_MAX : KEPT_MAX, isByNumber ? ALL_WRITES_MAX : ''],
       );
     },
-    /** Newest first. */
     ofAccount: async (accountId: string, countMax: number) => (await page({ accountId, countMax })).entries,
     ofApp: async (clientId: string, countMax: number) => (await page({ clientId, countMax })).entries,
     page,

@@ -35,7 +35,6 @@ export const unfinishedBatchesKey = (clientId: string): string => `places:batche
 /** Batches that were begun and are not accepted yet, scored by the last attempt (epoch ms). */
 const PUBLISHING_KEY = 'batches:publishing';
 
-/** A batch as it is accepted. */
 export type AcceptedBatch = Pick<
   BatchPartCompleted,
   | 'requestId'
@@ -203,7 +202,6 @@ export function makeBatches(redis: Redis) {
  * decided here. */
 export type Batches = ReturnType<typeof makeBatches>;
 
-/** As `LUA_REGISTER_BATCH` expects them. */
 const registrationKeysOf = ({
   requestId,
   clientId,
@@ -214,7 +212,6 @@ const registrationKeysOf = ({
   batchListKey(clientId),
 ];
 
-/** A registration as the scripts decode it. */
 function registrationOf(batch: AcceptedBatch, isAccepted: boolean): string {
   const { requestId, clientId, accountId, entryCount, partCount, acceptedAt, previewDigest } = batch;
   return JSON.stringify({
@@ -292,7 +289,6 @@ end
 return found
 `;
 
-/** The status of a batch without the counts of its roles. */
 export const BatchSummary = StoredBatchStatus.omit({ roles: true });
 export type BatchSummary = Omit<StoredBatchStatus, 'roles'>;
 

@@ -28,7 +28,6 @@ export function makeChainReports(redis: Redis, now: () => number) {
       await inStore(() => redis.hset(KEY, new Map(texts)));
       await inStore(() => redis.pexpire(KEY, KEPT_MS));
     },
-    /** By chain id. */
     async read(): Promise<ChainReport[]> {
       const stored = Object.entries(await inStore(() => redis.hgetall(KEY)));
       return stored

@@ -108,7 +108,6 @@ if ARGV[8] ~= '' then notify(ARGV[8], requestId, stored and stored ~= '' and sto
 return stored
 `;
 
-/** KEYS: result. */
 const READ = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[1])
 if stored then return stored end
@@ -128,13 +127,11 @@ return false
 /** Most ids read at once: they are answered within the time of a command. */
 const READ_MANY_MAX = 1_000;
 
-/** The body of a record, as it is to be stored. */
 export type SaveResult = {
   readonly requestId: string;
   readonly resultJson: string;
   /** Epoch ms, Redis's clock. */
   readonly acceptedAtMs: number;
-  /** Epoch ms. */
   readonly retainUntil: number;
   /** Kept at least so long from the first save on, because its delivery may be open. Default 0. */
   readonly keepMs?: number;

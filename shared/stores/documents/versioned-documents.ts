@@ -7,28 +7,32 @@ import { isReplay, makeScript, REQUIRE_VIEW, viewCommand } from '#shared/redis/s
 import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 
 /**
- * Makes the index lead to a document from `wanted` and from nothing else. The index entries of a
- * document are stored beside it as well, so that entries leave the index with their documents.
+ * Makes the index lead to a document from the names in `wanted` and from no others, and puts it into
+ * the sets in `wanted` and into no others. They are stored beside the document as well, so that it
+ * leaves those that it had before.
  */
 const SET_INDEX_LUA = `
 local function setIndex(index, entries, id, wanted)
-  local before = redis.call('HGET', entries, id) or '{}'
-  if before == wanted then return end
-  local old, new = cjson.decode(before), cjson.decode(wanted)
-  for name, value in pairs(old) do
-    if new[name] == nil and redis.call('HGET', index, name) == value then redis.call('HDEL', index, name) end
+  local old, new = cjson.decode(redis.call('HGET', entries, id) or '{}'), cjson.decode(wanted)
+  for name, value in pairs(old.names or {}) do
+    if new.names[name] == nil and redis.call('HGET', index, name) == value then redis.call('HDEL', index, name) end
   end
-  for name, value in pairs(new) do
-    if old[name] ~= value then redis.call('HSET', index, name, value) end
+  for name, value in pairs(new.names) do redis.call('HSET', index, name, value) end
+  for name in pairs(old.sets or {}) do
+    local set, member = string.match(name, '^(%S+) (%S+)$')
+    if new.sets[name] == nil then redis.call('ZREM', ofSystem(set), member) end
   end
-  if wanted == '{}' then redis.call('HDEL', entries, id) else redis.call('HSET', entries, id, wanted) end
+  for name, score in pairs(new.sets) do
+    local set, member = string.match(name, '^(%S+) (%S+)$')
+    redis.call('ZADD', ofSystem(set), score, member)
+  end
+  redis.call('HSET', entries, id, wanted)
 end
 `;
 
 /**
- * KEYS: documents, index, index entries by id, summaries, sets that contain the document. ARGV: id,
- * version, the highest version that it replaces, document, channel, index entries as a JSON object,
- * summary ('' for none), then member and score for each of the sets ('' to leave it).
+ * KEYS: documents, index, index entries by id, summaries. ARGV: id, version, the highest version that
+ * it replaces, document, channel, index entries (JSON), summary ('' for none).
  * The version precedes a stored document, so that no script need parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one
@@ -42,27 +46,19 @@ if version > tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[4])
 setIndex(KEYS[2], KEYS[3], ARGV[1], ARGV[6])
 if ARGV[7] ~= '' then redis.call('HSET', KEYS[4], ARGV[1], ARGV[7]) end
-local at = 8
-for i = 5, #KEYS do
-  if ARGV[at + 1] == '' then redis.call('ZREM', KEYS[i], ARGV[at])
-  else redis.call('ZADD', KEYS[i], ARGV[at + 1], ARGV[at]) end
-  at = at + 2
-end
 redis.call('PUBLISH', ofSystem(ARGV[5]), ARGV[1])
 return 1
 `;
 
 /**
- * KEYS: documents, index, index entries by id, summaries, ended documents, further sets to leave.
- * ARGV: id, channel, now, the document's member of each further set. A document that was written
- * again meanwhile is not an ended one, and stays.
+ * KEYS: documents, index, index entries by id, summaries, ended documents. ARGV: id, channel, now. A
+ * document that was written again meanwhile is not an ended one, and stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local endedAt = redis.call('ZSCORE', KEYS[5], ARGV[1])
 if not endedAt or tonumber(endedAt) > tonumber(ARGV[3]) then return 0 end
-setIndex(KEYS[2], KEYS[3], ARGV[1], '{}')
-redis.call('ZREM', KEYS[5], ARGV[1])
-for i = 6, #KEYS do redis.call('ZREM', KEYS[i], ARGV[i - 2]) end
+setIndex(KEYS[2], KEYS[3], ARGV[1], '{"names":{},"sets":{}}')
+redis.call('HDEL', KEYS[3], ARGV[1])
 redis.call('HDEL', KEYS[4], ARGV[1])
 local removed = redis.call('HDEL', KEYS[1], ARGV[1])
 if removed == 1 then redis.call('PUBLISH', ofSystem(ARGV[2]), ARGV[1]) end
@@ -77,7 +73,6 @@ if stored and string.match(stored, '^(%d+) ') == ARGV[2] then return 1 end
 return stored or false
 `;
 
-/** KEYS: documents, index. ARGV: index entry. */
 const FIND = `${REQUIRE_VIEW}
 local entry = redis.call('HGET', KEYS[2], ARGV[1])
 if not entry then return false end
@@ -108,17 +103,13 @@ redis.call('SET', KEYS[3], version, 'PX', ${LEASED_KEPT_MS})
 return version
 `;
 
-/** A sorted set that a document has a member in; see `leased-slots.ts`. */
+/** A sorted set that a document has a member in; see `leased-slots.ts`. Neither has a space in its
+ * name. */
 export type SetEntry = {
   readonly set: string;
   readonly member: string;
-  /** Until when it is kept, epoch ms or `Infinity`; undefined if it is to be removed. */
-  readonly untilMs: number | undefined;
-};
-
-const scoreOf = ({ untilMs }: SetEntry): string | number => {
-  if (untilMs === undefined) return '';
-  return untilMs === Infinity ? '+inf' : untilMs;
+  /** Until when it is kept, epoch ms or `Infinity`. */
+  readonly untilMs: number;
 };
 
 type Document = { readonly version: number; readonly deletedAt?: string | undefined };
@@ -215,11 +206,17 @@ export function makeVersionedDocuments<D extends Document>(
   const endedSet = `${key}:ended`;
   const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
   const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
-  const endOf = (document: D): SetEntry => ({
-    set: endedSet,
-    member: idOf(document),
-    untilMs: document.deletedAt === undefined ? undefined : Date.parse(document.deletedAt) + tombstoneMs,
-  });
+  /** As the scripts decode it: each set with the member in it, and the score. */
+  const indexed = (document: D): string => {
+    const { deletedAt } = document;
+    const sets = setsOf(document).map(({ set, member, untilMs }) => [
+      `${set} ${member}`,
+      untilMs === Infinity ? '+inf' : `${untilMs}`,
+    ]);
+    if (deletedAt !== undefined)
+      sets.push([`${endedSet} ${idOf(document)}`, `${Date.parse(deletedAt) + tombstoneMs}`]);
+    return JSON.stringify({ names: indexOf(document), sets: Object.fromEntries(sets) });
+  };
   const readOne = async (id: string, known?: D): Promise<D | undefined> => {
     const stored = await read(keys, [id, known?.version ?? '']);
     return stored === 1 ? known : openFound(stored);
@@ -252,10 +249,7 @@ export function makeVersionedDocuments<D extends Document>(
     const endedAt = await inStore(() => redis.zscore(endedSet, id));
     if (endedAt !== null && Number(endedAt) <= untilMs) {
       await eraseRecord(id);
-      // It has left the others, where the next document of its id may have a slot by now.
-      const sets = (document ? setsOf(document) : []).filter(({ untilMs }) => untilMs !== undefined);
-      const places = [...keys, endedSet, ...sets.map(({ set }) => set)];
-      await removeEnded(places, [id, channel, untilMs, ...sets.map(({ member }) => member)]);
+      await removeEnded([...keys, endedSet], [id, channel, untilMs]);
     }
     await lease.release();
   };
@@ -281,11 +275,7 @@ export function makeVersionedDocuments<D extends Document>(
       const { version } = document;
       const replaced = isReplay(redis) ? version : version - 1;
       const stored = [idOf(document), version, replaced, JSON.stringify(document)];
-      const found = [JSON.stringify(indexOf(document)), summaryOf(document)];
-      const sets = [endOf(document), ...setsOf(document)];
-      const members = sets.flatMap((entry) => [entry.member, scoreOf(entry)]);
-      const places = [...keys, ...sets.map(({ set }) => set)];
-      return (await project(places, [...stored, channel, ...found, ...members])) === 1;
+      return (await project(keys, [...stored, channel, indexed(document), summaryOf(document)])) === 1;
     },
     /**
      * Takes the right to write the next version behind `before` (0: there is none) for `leaseMs`;
@@ -331,7 +321,6 @@ export function makeVersionedDocuments<D extends Document>(
       return selected;
     },
     listOwned,
-    /** All documents of an owner, in pages. */
     async *pagesOwned(set: string, owner: string): AsyncGenerator<readonly D[]> {
       let after: string | undefined;
       do {

@@ -142,7 +142,6 @@ type OwnedChange<D> = {
 type Kind<D> = {
   readonly noun: string;
   readonly plural: string;
-  /** As clients see it. */
   readonly versionOf: (document: D) => number;
 };
 

@@ -66,7 +66,6 @@ export type RestoredClaim = {
   readonly isPublished: boolean;
 };
 
-/** Restores the counters and claims of admission, for a replay. */
 export function makeRestoreAdmission(redis: Redis) {
   const restoreClaim = makeScript<number>(redis, RESTORE_CLAIM);
   const raiseCounter = makeScript<number>(redis, RAISE_COUNTER);

@@ -56,14 +56,13 @@ export function makeRuleSets(redis: Redis) {
   };
 }
 
-/** The view of the rule sets. */
 export type RuleSets = ReturnType<typeof makeRuleSets>;
 
 function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
-  const isLive = deletedAt === undefined;
+  if (deletedAt !== undefined) return [];
   return [
-    { set: idsKey(clientId), member: id, untilMs: isLive ? 0 : undefined },
-    { set: ruleSetSlotsKey(clientId), member: id, untilMs: isLive ? Infinity : undefined },
+    { set: idsKey(clientId), member: id, untilMs: 0 },
+    { set: ruleSetSlotsKey(clientId), member: id, untilMs: Infinity },
   ];
 }
 

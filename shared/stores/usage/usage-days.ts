@@ -16,7 +16,6 @@ import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
 /** A day's figures are kept that long after the day. */
 export const DAY_KEPT_MS = 40 * DAY_MS;
 
-/** An hour's figures are kept that long. */
 export const HOUR_KEPT_MS = 50 * HOUR_MS;
 
 /** The apps whose totals are to be published are kept until they were published for the last time. */

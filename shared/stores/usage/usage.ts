@@ -60,5 +60,4 @@ export function makeUsageFigures(redis: Redis) {
   };
 }
 
-/** The totals of client apps, as they are published. */
 export type UsageFigures = ReturnType<typeof makeUsageFigures>;

@@ -102,7 +102,6 @@ export function makeLogPositions(redis: Redis) {
     /** Notes a reorg; `false` where the lease is lost. */
     noteFork: async (chainId: number, token: string, from: number): Promise<boolean> =>
       (await noteFork([logLeaseKey(chainId), forksKey(chainId)], [token, from])) === 1,
-    /** The last reorgs of a chain. */
     forks: (chainId: string): Promise<LogFork[]> =>
       inStore(async () =>
         (await redis.lrange(forksKey(chainId), 0, -1)).map((text) => {

@@ -41,7 +41,6 @@ end
 return found
 `;
 
-/** KEYS: due times. ARGV: due time. */
 const SET_ALL_DUE = `${REQUIRE_VIEW}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 'LT', ARGV[1], id) end
 return 1
@@ -74,7 +73,6 @@ export function makeWatches(redis: Redis) {
     /** For writers: by `watchKey`, tombstones included. */
     documents: { read, lease, project },
     project,
-    /** A step through all watches, deleted ones included. */
     scan,
     list: async (clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>): Promise<Watch[]> =>
       (await listOwned(idsKey(clientId), clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
@@ -120,7 +118,6 @@ export function makeWatches(redis: Redis) {
   };
 }
 
-/** The view of the watches. */
 export type Watches = ReturnType<typeof makeWatches>;
 
 /** Makes a watch due then, unless it is due earlier (`LT`), or unless it is due later (`GT`). */
@@ -136,17 +133,13 @@ export const setDueTime = (
   });
 
 function setsOf(watch: Watch): SetEntry[] {
-  const { clientId, watchId, ruleSet, formerRuleSet, deletedAt } = watch;
-  const key = watchKey(watch);
-  const isLive = deletedAt === undefined;
-  const partition = partitionOfWatch(watchUid(watch));
+  const { clientId, watchId, ruleSet, deletedAt } = watch;
+  const due = { set: dueKey(partitionOfWatch(watchUid(watch))), member: watchKey(watch), untilMs: 0 };
+  if (deletedAt !== undefined) return [due];
   return [
-    { set: idsKey(clientId), member: watchId, untilMs: isLive ? 0 : undefined },
-    { set: watchSlotsKey(clientId), member: watchId, untilMs: isLive ? Infinity : undefined },
-    ...(formerRuleSet === undefined || formerRuleSet === ruleSet
-      ? []
-      : [{ set: ruleSetUsersKey(clientId, formerRuleSet), member: watchId, untilMs: undefined }]),
-    { set: ruleSetUsersKey(clientId, ruleSet), member: watchId, untilMs: isLive ? Infinity : undefined },
-    { set: dueKey(partition), member: key, untilMs: 0 },
+    due,
+    { set: idsKey(clientId), member: watchId, untilMs: 0 },
+    { set: watchSlotsKey(clientId), member: watchId, untilMs: Infinity },
+    { set: ruleSetUsersKey(clientId, ruleSet), member: watchId, untilMs: Infinity },
   ];
 }

@@ -218,12 +218,10 @@ function nextOf(
       sweptRules: rules,
     };
   }
-  const { formerRuleSet: _, ...rest } = live;
   if (isDeepStrictEqual(live, { ...live, ...settings })) return undefined;
   return {
-    ...rest,
+    ...live,
     ...settings,
-    ...(settings.ruleSet === live.ruleSet ? {} : { formerRuleSet: live.ruleSet }),
     settingsVersion: live.settingsVersion + 1,
     updatedAt: at,
   };

@@ -183,7 +183,6 @@ const keysOf = ({ requestId, clientId }: Pick<WebhookRetry, 'requestId' | 'clien
   resultKey(requestId),
 ];
 
-/** As the scripts decode them. */
 const claimOf = (delivery: WebhookRetry, place: string, redisNowMs: number): string =>
   JSON.stringify({
     ...delivery,

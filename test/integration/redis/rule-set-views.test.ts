@@ -27,7 +27,7 @@ const beginDeletion = async () => {
 };
 const idsOf = async (page: { after?: string; countMax: number }) => {
   const listed = await ruleSets().list(clientId, page);
-  return { ids: listed.ruleSets.map(({ id }) => id), hasMore: listed.hasMore };
+  return { ids: listed.ruleSets.map(({ id }) => id), next: listed.next };
 };
 
 beforeEach(async () => {
@@ -39,15 +39,15 @@ beforeEach(async () => {
 test('a list is ordered by id, in pages, and holds rule sets of its own app only', async () => {
   for (const id of ['b', 'a-2', 'c', 'a.1']) await ruleSets().project(aRuleSet(clientId, id));
   await ruleSets().project(aRuleSet(`${clientId}x`, 'z'));
-  expect(await idsOf({ countMax: 2 })).toEqual({ ids: ['a-2', 'a.1'], hasMore: true });
-  expect(await idsOf({ after: 'a.1', countMax: 2 })).toEqual({ ids: ['b', 'c'], hasMore: false });
-  expect(await idsOf({ after: 'c', countMax: 2 })).toEqual({ ids: [], hasMore: false });
+  expect(await idsOf({ countMax: 2 })).toEqual({ ids: ['a-2', 'a.1'], next: 'a.1' });
+  expect(await idsOf({ after: 'a.1', countMax: 2 })).toEqual({ ids: ['b', 'c'], next: undefined });
+  expect(await idsOf({ after: 'c', countMax: 2 })).toEqual({ ids: [], next: undefined });
 });
 
 test('a page of large rule sets ends early and reports that there are more', async () => {
   const rules = [{ type: 'NATIVE', chainId: 1, roleId: 'r', description: 'x'.repeat(600_000) }];
   for (const id of ['a', 'b', 'c']) await ruleSets().project(aRuleSet(clientId, id, { rules }));
-  expect(await idsOf({ countMax: 200 })).toEqual({ ids: ['a'], hasMore: true });
+  expect(await idsOf({ countMax: 200 })).toEqual({ ids: ['a'], next: 'a' });
   expect(await idsOf({ after: 'b', countMax: 200 })).toEqual({ ids: ['c'], hasMore: false });
 });
 
@@ -67,7 +67,7 @@ test('a deleted rule set is not found, and frees its slot', async () => {
   expect(await take('b')).toBe(false);
   await ruleSets().project(tombstoneOf(aRuleSet(clientId, 'a'), new Date().toISOString()));
   expect(await ruleSets().read(clientId, 'a')).toBeUndefined();
-  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
+  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], next: undefined });
   expect(await take('b')).toBe(true);
 });
 
@@ -169,8 +169,8 @@ test('deleting a client app removes its rule sets from the view and the topic', 
   }
   const parts = { ruleSets: ruleSets(), kafka: { publish: stores.kafka.publish }, now: Date.now };
   await endRuleSets(partially<Dependencies>(parts), clientId);
-  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
+  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], next: undefined });
   await stores.redis.flushdb();
   await replay();
-  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], hasMore: false });
+  expect(await idsOf({ countMax: 10 })).toEqual({ ids: [], next: undefined });
 });

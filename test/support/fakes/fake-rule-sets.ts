@@ -27,7 +27,8 @@ export function makeFakeRuleSets(
       const all = live()
         .filter((ruleSet) => ruleSet.clientId === clientId && ruleSet.id > after)
         .sort((a, b) => (a.id < b.id ? -1 : 1));
-      return { ruleSets: all.slice(0, countMax), hasMore: all.length > countMax };
+      const ruleSets = all.slice(0, countMax);
+      return { ruleSets, next: all.length > countMax ? ruleSets.at(-1)?.id : undefined };
     },
     async beginDeletion(_clientId, id) {
       if (deletingCount-- > 0) return undefined;

@@ -39,7 +39,6 @@ end
 return { from, names }
 `;
 
-/** The members of wallets, in lower case. Written with the members themselves. */
 export function makeWalletIndex(redis: Redis) {
   const ofWallet = makeScript<[string, string[]]>(redis, OF_WALLET);
   return {

@@ -39,7 +39,6 @@ const outboxKeyOf = (name: MemberName): string => outboxKey(partitionOfName(name
 
 const partitionOfName = ({ watchUid, memberId }: MemberName): number => partitionOfMember(watchUid, memberId);
 
-/** Figures over all members of a watch. */
 export type WatchFigures = {
   readonly members: number;
   /** By role id; members whose last verdict that was sent is `granted`. */
@@ -50,7 +49,6 @@ export type WatchFigures = {
   readonly sweeps: ReadonlyMap<number, SweepFigures>;
 };
 
-/** The revocations that a sweep holds back. */
 export type SweepFigures = {
   /** Whether some of them wait for a second check. */
   readonly hasPending: boolean;
@@ -68,7 +66,6 @@ type WriteOptions = {
   readonly isUnpublished?: boolean;
 };
 
-/** The view of the members. */
 export function makeWatchMembers(redis: Redis) {
   const holds = makeHolds(redis);
   const wallets = makeWalletIndex(redis);
