@@ -2,8 +2,6 @@ import { EventCause } from '#shared/contracts/watches/watch.ts';
 import { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
-export type WatcherMetrics = ReturnType<typeof makeMetrics>;
-
 export function makeMetrics(registry: Registry) {
   const { counter, gauge } = makeInstruments(registry);
   const checks = counter('rolecall_watch_looks_total', 'Checks of members of watches.', {

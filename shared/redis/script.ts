@@ -74,24 +74,7 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await increment(['counter'], [5]);
  */
-export const makeScript = <T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEOUT_MS): Script<T> =>
-  prepareScript(redis, lua, { byHash: 'evalsha', whole: 'eval', boundMs });
-
-/** As `makeScript`, for a script that answers bytes: every text of its answer is a `Buffer`. */
-export const makeBinaryScript = <T>(redis: Redis, lua: string): Script<T> =>
-  prepareScript(redis, lua, { byHash: 'evalshaBuffer', whole: 'evalBuffer', boundMs: COMMAND_TIMEOUT_MS });
-
-/** A script of a view that is one command on one key, with the arguments of the call. */
-export const viewCommand = (command: string): string =>
-  `${REQUIRE_VIEW}return redis.call('${command}', KEYS[1], unpack(ARGV))`;
-
-/** The pairs of a flat reply: fields and values of a hash, or members and scores of a set. */
-export const pairsOf = (flat: readonly string[]): [string, string][] =>
-  Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']);
-
-type Sending = { readonly byHash: string; readonly whole: string; readonly boundMs: number };
-
-function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }: Sending): Script<T> {
+export function makeScript<T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEOUT_MS): Script<T> {
   const token = lua.includes(REQUIRE_VIEW) ? lockTokens.get(redis) : undefined;
   const fenced = lua
     .replace(REQUIRE_VIEW, token === undefined ? REQUIRE_MARKER : REQUIRE_LOCK)
@@ -100,19 +83,26 @@ function prepareScript<T>(redis: Redis, lua: string, { byHash, whole, boundMs }:
   const hash = createHash('sha1').update(text).digest('hex');
   return (keys, ownArgs) => {
     const args = token === undefined ? ownArgs : [...ownArgs, token];
-    // ioredis's types lack the commands that answer bytes.
-    const send = (command: string, script: string): Promise<T> =>
-      Reflect.get(redis, command).call(redis, script, keys.length, ...keys, ...args);
+    const send = (command: 'evalsha' | 'eval', script: string): Promise<T> =>
+      redis[command](script, keys.length, ...keys, ...args) as Promise<T>;
     return inStore(
       () =>
-        send(byHash, hash).catch((error: unknown) => {
+        send('evalsha', hash).catch((error: unknown) => {
           if (!isUnknownScript(error)) throw error;
-          return send(whole, text);
+          return send('eval', text);
         }),
       token === undefined ? boundMs : REPLAY_TIMEOUT_MS,
     );
   };
 }
+
+/** A script of a view that is one command on one key, with the arguments of the call. */
+export const viewCommand = (command: string): string =>
+  `${REQUIRE_VIEW}return redis.call('${command}', KEYS[1], unpack(ARGV))`;
+
+/** The pairs of a flat reply: fields and values of a hash, or members and scores of a set. */
+export const pairsOf = (flat: readonly string[]): [string, string][] =>
+  Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']);
 
 /** Nothing in a prefix needs quoting: see `SYSTEM_ID`. */
 const luaOfSystem = (prefix = ''): string => `local function ofSystem(name) return '${prefix}' .. name end\n`;

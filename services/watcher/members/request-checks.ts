@@ -89,8 +89,6 @@ export function makeRequestChecks(deps: Stores & ChangeWatch) {
   };
 }
 
-export type RequestChecks = ReturnType<typeof makeRequestChecks>;
-
 function messageOf(
   { watch, ruleSet, why, owed, sweep, forgives, avoid }: ChecksToRequest,
   part: readonly WatchMember[],

@@ -41,5 +41,3 @@ export function makeUnreadChains(now: () => number) {
     },
   };
 }
-
-export type UnreadChains = ReturnType<typeof makeUnreadChains>;

@@ -91,5 +91,3 @@ export function makeWatchQuota(redis: Redis) {
     },
   };
 }
-
-export type WatchQuota = ReturnType<typeof makeWatchQuota>;

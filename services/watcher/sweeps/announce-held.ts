@@ -37,8 +37,6 @@ export function makeAnnounceHeld({ change, publishEvent, now }: Stores & ChangeW
   };
 }
 
-export type AnnounceHeld = ReturnType<typeof makeAnnounceHeld>;
-
 /** Updates the held roles of a watch from its members, and notifies the client of new ones. */
 export async function updateHeld(
   deps: Dependencies,

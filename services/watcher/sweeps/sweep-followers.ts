@@ -22,8 +22,6 @@ export const makeSweepSoon =
     await sweeps.setNextAfterGap(uid, now());
   };
 
-export type SweepSoon = ReturnType<typeof makeSweepSoon>;
-
 /**
  * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
  * because a rule set is large. After a loss of Redis the rule set decides, until the watch is

@@ -2,7 +2,7 @@ import { AUDIT_VIEW_KEPT_MS, Audit, audit } from '#shared/contracts/apps/audit.t
 import { ServiceError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { Redis } from '#shared/redis/connect.ts';
-import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 
 /** Writes kept in the trail of an account and of an app, the newest. */
 export const WRITES_MAX = 500;
@@ -56,16 +56,6 @@ if ARGV[4] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -ARGV[4] - 1) en
 return 1
 `;
 
-/** KEYS: the two sets of a trail. ARGV: lowest and highest time in ms, how many of
- * each set. */
-const READ = `${REQUIRE_VIEW}
-local read = {}
-for i = 1, 2 do
-  read[i] = redis.call('ZREVRANGEBYSCORE', KEYS[i], ARGV[2], ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[3])
-end
-return read
-`;
-
 type AuditPageOptions = {
   /** The trail of this account; it has the entries of its apps. */
   readonly accountId?: string | undefined;
@@ -86,15 +76,16 @@ type AuditPage = { readonly entries: readonly Audit[]; readonly next?: string };
 
 export function makeAuditTrail(redis: Redis) {
   const record = makeScript<number>(redis, RECORD);
-  const readSets = makeScript<[string[], string[]]>(redis, READ);
+  const readSet = makeScript<string[]>(redis, viewCommand('ZREVRANGEBYSCORE'));
 
   /** Entries of both sets, newest first, from a position on. */
   async function readChunk(
-    { kept, writes }: Trail,
+    of: Trail,
     { sinceMs, topMs, passed }: { sinceMs: number; topMs: number | '+inf'; passed: number },
   ): Promise<Audit[]> {
     const count = passed + CHUNK_COUNT;
-    const sets = await readSets([kept, writes], [sinceMs, topMs, count]);
+    const range = [topMs, sinceMs, 'WITHSCORES', 'LIMIT', 0, count];
+    const sets = await Promise.all(Object.values(of).map((set) => readSet([set], range)));
     return sets
       .flatMap(pairsOf)
       .map(([line, atMs]) => [line, Number(atMs)] as const)

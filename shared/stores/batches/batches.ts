@@ -6,14 +6,7 @@ import { countPart } from '#shared/contracts/usage/day-figures.ts';
 import { BATCHES_HELD_UNTIL, LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
-import {
-  makeBinaryScript,
-  makeScript,
-  pairsOf,
-  REQUIRE_RESULTS,
-  REQUIRE_VIEW,
-  viewCommand,
-} from '#shared/redis/script.ts';
+import { makeScript, pairsOf, REQUIRE_RESULTS, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
 import { LUA_WAS_SAVED, wantedKey } from '../checks/results.ts';
 import {
@@ -77,7 +70,7 @@ export function makeBatches(redis: Redis) {
   const save = makeScript<[number, number]>(redis, SAVE_PART);
   const countFinished = makeScript<number>(redis, COUNT_FINISHED);
   const readStatus = makeScript<string[]>(redis, viewCommand('HGETALL'));
-  const readPart = makeBinaryScript<[Buffer, Buffer, Buffer] | null>(redis, READ_PART);
+  const findPart = makeScript<string[]>(redis, viewCommand('ZRANGE'));
   return {
     /**
      * Records that a batch is being published, so that it is abandoned unless it is accepted in
@@ -180,11 +173,13 @@ export function makeBatches(redis: Redis) {
     },
     /** The stored part that holds the entry at this index; nothing while it is not finished. */
     async readPart(requestId: string, index: number): Promise<StoredLines | undefined> {
-      const keys = [indexKey(requestId), linesKey(requestId)];
-      const found = await readPart(keys, [index]);
-      if (found === null) return undefined;
-      const [firstIndex, lineCount, gzip] = found;
-      return { firstIndex: Number(firstIndex), lineCount: Number(lineCount), gzip };
+      const before = [index, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES'];
+      const [stored = '', first = NaN] = await findPart([indexKey(requestId)], before);
+      const [part = '', lines] = stored.split(':');
+      const [firstIndex, lineCount] = [Number(first), Number(lines)];
+      if (!(index < firstIndex + lineCount)) return undefined;
+      const gzip = await inStore(() => redis.hgetBuffer(linesKey(requestId), part));
+      return gzip === null ? undefined : { firstIndex, lineCount, gzip };
     },
     /** How many entries from this index on are finished without a gap, up to `countMax`. */
     countFinished: (requestId: string, index: number, countMax: number): Promise<number> =>
@@ -273,36 +268,25 @@ const FIELDS = [
   'abandoned',
 ] as const;
 
-/**
- * KEYS: list. ARGV: prefix of a batch's key, the id after which the page begins ('' for the first
- * page), most batches. Answers for each batch its id and the fields above.
- */
-const READ_LIST = `${REQUIRE_VIEW}
-local rank = ARGV[2] ~= '' and redis.call('ZREVRANK', KEYS[1], ARGV[2])
-local first = rank and rank + 1 or 0
-local found = {}
-for _, requestId in ipairs(redis.call('ZREVRANGE', KEYS[1], first, first + ARGV[3] - 1)) do
-  local fields = redis.call('HMGET', ofSystem(ARGV[1] .. requestId), ${FIELDS.map((name) => `'${name}'`).join(', ')})
-  table.insert(fields, 1, requestId)
-  table.insert(found, fields)
-end
-return found
-`;
-
 export const BatchSummary = StoredBatchStatus.omit({ roles: true });
 export type BatchSummary = Omit<StoredBatchStatus, 'roles'>;
 
 export function makeBatchList(redis: Redis) {
-  const read = makeScript<[string, ...(string | null)[]][]>(redis, READ_LIST);
+  const readIds = makeScript<string[]>(redis, viewCommand('ZRANGE'));
   return {
     /** Newest first, from the batch behind `before` on. A `before` that is no longer listed begins
      * with the newest. */
     async list(
       clientId: string,
-      { countMax, before = '' }: { readonly countMax: number; readonly before?: string },
+      { countMax, before }: { readonly countMax: number; readonly before?: string },
     ): Promise<BatchSummary[]> {
-      const found = await read([batchListKey(clientId)], [batchKey(''), before, countMax]);
-      return found.flatMap(([requestId, ...values]) => {
+      const key = batchListKey(clientId);
+      const rank = before === undefined ? null : await inStore(() => redis.zrevrank(key, before));
+      const first = rank === null ? 0 : rank + 1;
+      const ids = await readIds([key], [first, first + countMax - 1, 'REV']);
+      const found = await inStore(() => Promise.all(ids.map((id) => redis.hmget(batchKey(id), ...FIELDS))));
+      return ids.flatMap((requestId, index) => {
+        const values = found[index] ?? [];
         const fields = new Map(FIELDS.map((name, place) => [name, values[place] ?? undefined] as const));
         return parseSummary(requestId, (name) => fields.get(name)) ?? [];
       });
@@ -525,15 +509,6 @@ end
 refundMonth(KEYS[8], tonumber(ARGV[7]))
 countDay(KEYS[9], KEYS[10], ARGV[8])
 return { 1, complete and 1 or 0 }
-`;
-
-/** KEYS: index, lines. ARGV: the index of an entry. */
-const READ_PART = `${REQUIRE_VIEW}
-local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
-if not found[1] then return false end
-local part, lineCount = string.match(found[1], '^(%d+):(%d+)$')
-if tonumber(ARGV[1]) >= tonumber(found[2]) + tonumber(lineCount) then return false end
-return { found[2], lineCount, redis.call('HGET', KEYS[2], part) }
 `;
 
 /** KEYS: index. ARGV: the index of an entry, most entries that matter. */

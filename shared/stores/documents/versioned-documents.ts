@@ -73,12 +73,6 @@ if stored and string.match(stored, '^(%d+) ') == ARGV[2] then return 1 end
 return stored or false
 `;
 
-const FIND = `${REQUIRE_VIEW}
-local entry = redis.call('HGET', KEYS[2], ARGV[1])
-if not entry then return false end
-return redis.call('HGET', KEYS[1], string.match(entry, '^%S+')) or false
-`;
-
 /** How long a version is remembered that was leased and never seen: longer than a message can be on
  * its way. */
 const LEASED_KEPT_MS = HOUR_MS;
@@ -195,7 +189,7 @@ export function makeVersionedDocuments<D extends Document>(
 ) {
   const project = makeScript<number>(redis, PROJECT);
   const read = makeScript<string | 1 | null>(redis, READ);
-  const find = makeScript<string | null>(redis, FIND);
+  const findEntry = makeScript<string | null>(redis, viewCommand('HGET'));
   const lease = makeScript<number>(redis, LEASE);
   const removeEnded = makeScript<number>(redis, REMOVE_ENDED);
   const listIds = makeScript<string[]>(redis, viewCommand('ZRANGE'));
@@ -269,7 +263,10 @@ export function makeVersionedDocuments<D extends Document>(
   return {
     /** Returns `known` itself, without parsing, if that is still the version in the view. */
     read: readOne,
-    find: async (indexEntry: string): Promise<D | undefined> => openFound(await find(keys, [indexEntry])),
+    async find(name: string): Promise<D | undefined> {
+      const entry = await findEntry([keysOf(key).index], [name]);
+      return entry === null ? undefined : readOne(entry.split(' ')[0] ?? '');
+    },
     /** Puts a document in; false if the view has the same or a newer version. */
     async project(document: D): Promise<boolean> {
       const { version } = document;

@@ -48,7 +48,7 @@ test('a page of large rule sets ends early and reports that there are more', asy
   const rules = [{ type: 'NATIVE', chainId: 1, roleId: 'r', description: 'x'.repeat(600_000) }];
   for (const id of ['a', 'b', 'c']) await ruleSets().project(aRuleSet(clientId, id, { rules }));
   expect(await idsOf({ countMax: 200 })).toEqual({ ids: ['a'], next: 'a' });
-  expect(await idsOf({ after: 'b', countMax: 200 })).toEqual({ ids: ['c'], hasMore: false });
+  expect(await idsOf({ after: 'b', countMax: 200 })).toEqual({ ids: ['c'], next: undefined });
 });
 
 test('a rule set is sent again only where it has another version than the known one', async () => {
@@ -158,7 +158,7 @@ test('a wiped Redis gets its rule sets, lists and slots back from the topic', as
   expect(found).toEqual(kept);
   expect(found && referenceOf(found)).toEqual({ id: 'kept', version: 3, digest: kept.digest });
   expect(await ruleSets().read(clientId, 'gone')).toBeUndefined();
-  expect(await idsOf({ countMax: 10 })).toEqual({ ids: ['kept'], hasMore: false });
+  expect(await idsOf({ countMax: 10 })).toEqual({ ids: ['kept'], next: undefined });
   expect(await makeLeasedSlots(stores.redis).take(ruleSetSlotsKey(clientId), 'other', 1)).toBe(false);
 });
 

@@ -78,11 +78,11 @@ export const REDIS_ACCESS: Readonly<Record<Service, RedisAccess>> = {
 /** The commands of all services: scripts are shared, so a service has hardly one of its own. */
 export const REDIS_COMMANDS = [
   ...['eval', 'evalsha', 'info', 'ping', 'role', 'time', 'select', 'subscribe', 'publish'],
-  ...['del', 'exists', 'pexpire', 'pexpireat', 'pttl', 'rename', 'unlink'],
+  ...['del', 'exists', 'pexpire', 'pexpireat', 'pttl', 'unlink'],
   ...['decrby', 'get', 'getrange', 'incrby', 'mget', 'set', 'setrange', 'strlen'],
   ...['hdel', 'hexists', 'hget', 'hgetall', 'hincrby', 'hkeys', 'hlen', 'hmget', 'hscan', 'hset', 'hsetnx'],
   ...['lindex', 'lpop', 'lpush', 'lrange', 'lset', 'ltrim', 'rpush'],
-  ...['sadd', 'sismember', 'smembers', 'srem'],
+  ...['sadd', 'smembers', 'srem'],
   ...['zadd', 'zcard', 'zcount', 'zrange', 'zrangebylex', 'zrangebyscore', 'zrem'],
   ...['zremrangebyrank', 'zremrangebyscore', 'zrevrange', 'zrevrangebyscore', 'zrevrank', 'zscore'],
 ] as const;

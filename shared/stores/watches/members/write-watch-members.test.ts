@@ -1,6 +1,8 @@
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import type { Watch, WatchMember } from '#shared/contracts/watches/watch.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { partially } from '../../../../test/support/builders/partially.ts';
+import type { WatchMembers } from './watch-members.ts';
 import { makeChangeMembers } from './write-watch-members.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');
@@ -55,7 +57,7 @@ function aView({
         yield [WATCH];
       },
     },
-    members: {
+    members: partially<WatchMembers>({
       readMany: async (_uid, ids) => ids.map((id) => stored.get(id)),
       async *readInPages(_uid, ids) {
         for (let at = 0; at < ids.length; at += PAGE)
@@ -77,7 +79,7 @@ function aView({
       lock: async () => true,
       keepLock: async () => true,
       unlock: async () => undefined,
-    },
+    }),
     requireRoom: async () => undefined,
     throttle: { take: async () => undefined },
     auditTrail: {

@@ -33,19 +33,7 @@ const PUBLISH_TIMEOUT_MS = 8_000;
 
 type Dependencies = {
   readonly watches: Pick<Watches, 'readByUid' | 'pagesOf'>;
-  readonly members: Pick<
-    WatchMembers,
-    | 'readMany'
-    | 'readInPages'
-    | 'project'
-    | 'write'
-    | 'markSent'
-    | 'count'
-    | 'figures'
-    | 'lock'
-    | 'keepLock'
-    | 'unlock'
-  >;
+  readonly members: WatchMembers;
   readonly throttle: Pick<Throttle, 'take'>;
   readonly requireRoom: AccountBytes['requireRoom'];
   readonly auditTrail: Pick<AuditTrail, 'record'>;
