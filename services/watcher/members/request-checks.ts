@@ -29,10 +29,8 @@ const BATCH_PARTITION_SHARE = 4;
 /**
  * Charges checks of a watch; none where they are free, which is refused only where the account's
  * bytes of the day are used up. The limits of an app are those of its account, or its own where the
- * view has no such account.
- *
- * @returns false if not all were charged: the app was deleted, or quota or bytes are used up and
- *   the watch was paused
+ * view has no such account. Returns false if not all were charged: the app was deleted, or quota or
+ * bytes are used up and the watch was paused.
  */
 export async function chargeChecks(
   { clientApps, accounts, quota, pause }: Stores & ChangeWatch,

@@ -6,12 +6,8 @@ import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { beginSweep, isSweepOf } from './run-sweeps.ts';
 import { isNewWatch } from './sweep-followers.ts';
 
-/**
- * Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or at
- * its interval.
- *
- * @returns since when the sweep has been due and not begun, epoch ms
- */
+/** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or
+ * at its interval. Returns since when the sweep has been due and not begun, epoch ms. */
 export async function beginDueSweep(
   deps: Dependencies,
   watch: Watch,

@@ -28,11 +28,8 @@ export async function removeMembers(deps: Dependencies, watch: Watch): Promise<v
   }
 }
 
-/**
- * Removes the data of a watch that was deleted, some members at a time.
- *
- * @returns whether no data is left
- */
+/** Removes the data of a watch that was deleted, some members at a time. Returns whether no data is
+ * left. */
 export async function endWatch(deps: Dependencies, watch: Watch): Promise<boolean> {
   const uid = watchUid(watch);
   const { members } = await deps.members.figures(uid);
@@ -48,11 +45,7 @@ export async function endWatch(deps: Dependencies, watch: Watch): Promise<boolea
   return true;
 }
 
-/**
- * Removes the data of a deleted watch with the same id.
- *
- * @returns whether no data is left
- */
+/** Removes the data of a deleted watch with the same id. Returns whether no data is left. */
 export async function endFormer(deps: Dependencies, { formerCreatedAt, ...watch }: Watch): Promise<boolean> {
   if (formerCreatedAt === undefined) return true;
   if (!(await endWatch(deps, { ...watch, createdAt: formerCreatedAt }))) return false;
@@ -60,11 +53,7 @@ export async function endFormer(deps: Dependencies, { formerCreatedAt, ...watch 
   return true;
 }
 
-/**
- * Deletes a watch if its app was deleted.
- *
- * @returns whether this call deleted the watch
- */
+/** Deletes a watch if its app was deleted. Returns whether this call deleted the watch. */
 export async function deleteWithApp(deps: Dependencies, watch: Watch): Promise<boolean> {
   const app = await deps.clientApps.read(watch.clientId);
   if (app && app.deletedAt === undefined) return false;

@@ -109,12 +109,8 @@ type WatchStatus = {
   readonly isHeld: boolean;
 };
 
-/**
- * Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends
- * it if it was deleted.
- *
- * @returns `undefined` if the watch was deleted
- */
+/** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends
+ * it if it was deleted. Returns `undefined` if the watch was deleted. */
 async function processWatch(deps: Dependencies, found: Watch): Promise<WatchStatus | undefined> {
   if (found.deletedAt !== undefined || (await deleteWithApp(deps, found)))
     return void (await processDeleted(deps, found));

@@ -85,17 +85,13 @@ export function makeClientApps(redis: Redis) {
     /** A step through all apps, deleted ones included. */
     scan,
     /** What `select` returns for all apps that are not deleted, oldest first. */
-    list: <T>(select: (app: ClientApp) => T): Promise<T[]> => oldestFirst(list, isShown, select),
+    list: <T>(select: (app: ClientApp) => T): Promise<T[]> => oldestFirst(list, select),
     /** The same for the apps of one account. */
     listOwned: <T>(accountId: string, select: (app: ClientApp) => T): Promise<T[]> =>
-      oldestFirst((take) => listSet(ownedAppsKey(accountId), take), isShown, select),
+      oldestFirst((take) => listSet(ownedAppsKey(accountId), take), select),
     /** The same for the apps of other accounts that an account is a member of. */
     listShared: <T>(accountId: string, select: (app: ClientApp) => T): Promise<T[]> =>
-      oldestFirst(
-        (take) => listSet(memberAppsKey(accountId), take),
-        (app) => isShown(app) && (app.members ?? []).some((member) => member.accountId === accountId),
-        select,
-      ),
+      oldestFirst((take) => listSet(memberAppsKey(accountId), take), select),
     /** Without those that are being created: the score of such a one is finite, the end of its
      * lease. */
     countOwned: (accountId: string): Promise<number> => countIn([ownedAppsKey(accountId)], ['+inf', '+inf']),
@@ -111,23 +107,20 @@ export function makeClientApps(redis: Redis) {
 
 export type ClientApps = ReturnType<typeof makeClientApps>;
 
-/** What `select` returns for the wanted apps. The apps themselves, of up to 300 KB each, are not
+/** What `select` returns for the apps that are not deleted. The apps, of up to 300 KB each, are not
  * kept. */
 async function oldestFirst<T>(
   readEach: <R>(take: (app: ClientApp) => R) => Promise<R[]>,
-  isWanted: (app: ClientApp) => boolean,
   select: (app: ClientApp) => T,
 ): Promise<T[]> {
   const found = await readEach((app) =>
-    isWanted(app) ? [{ createdAt: app.createdAt, selected: select(app) }] : [],
+    app.deletedAt === undefined ? [{ createdAt: app.createdAt, selected: select(app) }] : [],
   );
   return found
     .flat()
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
     .map(({ selected }) => selected);
 }
-
-const isShown = ({ deletedAt }: ClientApp): boolean => deletedAt === undefined;
 
 /** By the hash of each key that is not revoked: the app, the key, its permissions, and when it
  * expires. "Unknown" and "revoked" are one answer. */

@@ -106,9 +106,7 @@ export function makeBatches(redis: Redis) {
     /**
      * Abandons batches that were not accepted within this time: refunds their entries without
      * results, and says so in the status. Parts that come later are stored and charged all the
-     * same, and a retry publishes the batch again.
-     *
-     * @returns how many, at most `countMax`
+     * same, and a retry publishes the batch again. Returns how many, at most `countMax`.
      */
     abandon: (countMax: number, idleMs: number = ABANDONED_AFTER_MS): Promise<number> =>
       abandon([PUBLISHING_KEY], [idleMs, countMax]),
@@ -116,8 +114,7 @@ export function makeBatches(redis: Redis) {
      * Stores a part unless it is stored, and counts it. The first save also refunds its
      * `refundCount` to the month and adds to the figures of the day, unless `isTallied` is false;
      * the last part ends the batch: it frees the app's slot and notifies the waiting gateways.
-     *
-     * @returns whether it is the first, not a copy, and whether all parts of the batch are stored
+     * Returns whether it is the first, not a copy, and whether all parts of the batch are stored.
      */
     async savePart(
       part: BatchPartCompleted,

@@ -199,7 +199,6 @@ export function makeVersionedDocuments<D extends Document>(
   /** Deleted documents by when they may be erased. */
   const endedSet = `${key}:ended`;
   const open = (stored: string): D => parse(JSON.parse(stored.slice(stored.indexOf(' ') + 1)));
-  const openFound = (stored: string | null) => (stored === null ? undefined : open(stored));
   /** As the scripts decode it: each set with the member in it, and the score. */
   const indexed = (document: D): string => {
     const { deletedAt } = document;
@@ -213,7 +212,8 @@ export function makeVersionedDocuments<D extends Document>(
   };
   const readOne = async (id: string, known?: D): Promise<D | undefined> => {
     const stored = await read(keys, [id, known?.version ?? '']);
-    return stored === 1 ? known : openFound(stored);
+    if (stored === 1) return known;
+    return stored === null ? undefined : open(stored);
   };
   const takeLease = async (id: string, before: number, leaseMs: number): Promise<Lease | undefined> => {
     const leaseKey = `lease:${key}:${id}:${before + 1}`;

@@ -10,11 +10,8 @@ const LOG_INTERVAL_MS = 10_000;
 
 type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
-/**
- * Completes the views if they are incomplete.
- *
- * @returns false if another process is already doing this
- */
+/** Completes the views if they are incomplete. Returns false if another process is already doing
+ * this. */
 export async function completeViews(replay: Replay, options: ReplayOptions = {}): Promise<boolean> {
   const state = await makeViewState(replay.redis).readState();
   if (state === 'open' || state === 'complete') options.onOpen?.();

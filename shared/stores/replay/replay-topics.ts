@@ -258,11 +258,8 @@ async function replayResults(
   });
 }
 
-/**
- * Does work on the views under the rebuild lock, which every write checks.
- *
- * @returns the result of the work, or nothing if another process holds the lock
- */
+/** Does work on the views under the rebuild lock, which every write checks. Returns the result of
+ * the work, or nothing if another process holds the lock. */
 async function underLock<T>(
   redis: Redis,
   work: (locked: OpenViews, lost: AbortSignal) => Promise<T>,
