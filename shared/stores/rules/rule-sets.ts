@@ -71,29 +71,27 @@ function setsOf({ clientId, id, deletedAt }: RuleSet): SetEntry[] {
 const HOLD_MS = 30_000;
 
 /** The set of the watches that refer to a rule set: their documents put themselves there
- * (`setsOf`). */
+ * (`setsOf`). It also has the writes that are about to, by when their holds end. */
 export const ruleSetUsersKey = (clientId: string, id: string): string => `rule-set-users:${clientId}/${id}`;
-/** The writes of watches that are about to refer to a rule set, by when their holds end. */
-const holdsKey = (clientId: string, id: string): string => `rule-set-holds:${clientId}/${id}`;
 /** The deletion of a rule set that is under way. */
 const deletionKey = (clientId: string, id: string): string => `rule-set-deletion:${clientId}/${id}`;
 
-/** KEYS: holds, deletion. ARGV: holder. */
+/** KEYS: users, deletion. ARGV: holder. */
 const HOLD = `${REQUIRE_VIEW}${LUA_NOW}
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZADD', KEYS[1], now + ${HOLD_MS}, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ${HOLD_MS})
 return 1
 `;
 
 /**
- * KEYS: users, holds, deletion. ARGV: holder. A score is the time at which the
- * entry ends. Returns 0 while a watch refers to the rule set, 2 while another deletion is under
- * way: its mark must stay until it ends.
+ * KEYS: users, deletion. ARGV: holder. A score is the time at which the entry ends. Returns 0 while a
+ * watch refers to the rule set, 2 while another deletion is under way: its mark must stay until it
+ * ends.
  */
 const BEGIN_DELETION = `${REQUIRE_VIEW}${LUA_NOW}
-if redis.call('ZCOUNT', KEYS[1], now, '+inf') + redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return 0 end
-if not redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', ${HOLD_MS}) then return 2 end
+if redis.call('ZCOUNT', KEYS[1], now, '+inf') > 0 then return 0 end
+if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ${HOLD_MS}) then return 2 end
 return 1
 `;
 
@@ -114,17 +112,16 @@ function makeRuleSetUsers(redis: Redis) {
      * way. */
     async hold(clientId: string, id: string): Promise<RuleSetHold | undefined> {
       const holder = randomUUID();
-      const [holds, deletion] = [holdsKey(clientId, id), deletionKey(clientId, id)];
-      if ((await hold([holds, deletion], [holder])) === 0) return undefined;
-      return { release: () => inStore(async () => void (await redis.zrem(holds, holder))) };
+      const users = ruleSetUsersKey(clientId, id);
+      if ((await hold([users, deletionKey(clientId, id)], [holder])) === 0) return undefined;
+      return { release: () => inStore(async () => void (await redis.zrem(users, holder))) };
     },
     /** Begins the deletion of a rule set: `in-use` while a watch refers to it or is about to, nothing
      * while another deletion is under way. */
     async beginDeletion(clientId: string, id: string): Promise<RuleSetHold | 'in-use' | undefined> {
       const holder = randomUUID();
       const deletion = deletionKey(clientId, id);
-      const keys = [ruleSetUsersKey(clientId, id), holdsKey(clientId, id), deletion];
-      const outcome = await beginDeletion(keys, [holder]);
+      const outcome = await beginDeletion([ruleSetUsersKey(clientId, id), deletion], [holder]);
       if (outcome !== 1) return outcome === 0 ? 'in-use' : undefined;
       return { release: () => deletions.release(deletion, holder) };
     },

@@ -93,7 +93,7 @@ export function makeWatches(redis: Redis) {
     postpone: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs, 'GT'),
     /** The same as `setDue` for every watch of an app with this rule set. */
     async setUsersDue(clientId: string, ruleSet: string, atMs: number): Promise<void> {
-      const ids = await inStore(() => redis.zrange(ruleSetUsersKey(clientId, ruleSet), '0', '-1'));
+      const ids = await inStore(() => redis.zrangebyscore(ruleSetUsersKey(clientId, ruleSet), '+inf', '+inf'));
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
     },
     /** The same for every watch of a partition. */

@@ -41,7 +41,6 @@ export const REDIS_KEYS: Readonly<Record<string, Fate>> = {
   'places:watches:*': DOCUMENT,
   'lease:*:*:*': { lost: MINUTES },
   'leased:*:*': { lost: 'a message is on its way for minutes; a later version has a later time' },
-  'rule-set-holds:*/*': { lost: MINUTES },
   'rule-set-deletion:*/*': { lost: MINUTES },
   'audit:kept:*': 'replayed',
   'audit:writes:*': 'replayed',
