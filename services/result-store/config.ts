@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  boolean,
   commonConfig,
   commonEnvironment,
   type Environment,
@@ -11,7 +10,6 @@ import {
 const ResultStoreEnvironment = z.object({
   ...commonEnvironment,
   RESULT_STORE_WINDOW: integer({ min: 1, max: 10_000, default: 512 }),
-  ERASE_AT_ONCE: boolean(false),
 });
 
 /** @throws ServiceError `config-invalid` */
@@ -21,6 +19,5 @@ export function loadConfig(env: Environment) {
     ...commonConfig(parsed),
     /** Results being saved at once. */
     window: parsed.RESULT_STORE_WINDOW,
-    isErasedAtOnce: parsed.ERASE_AT_ONCE,
   };
 }

@@ -15,7 +15,5 @@ export type Dependencies = OpenViews & {
   readonly metrics: Metrics;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
-  /** Whether rule sets, watches and members are erased as soon as they are deleted, for tests. */
-  readonly isErasedAtOnce: boolean;
   readonly log: Logger;
 };

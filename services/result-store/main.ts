@@ -39,8 +39,6 @@ const PARTS_MAX = 8;
 
 /** Deleted documents are erased this often, and abandoned batches are looked for. */
 const ERASE_INTERVAL_MS = 60_000;
-/** The same for tests. */
-const ERASE_AT_ONCE_INTERVAL_MS = 500;
 const ABANDON_COUNT_MAX = 1_000;
 /** Well within the shortest time that a superseded record may be kept. */
 const ROLL_INTERVAL_MS = 1_200_000;
@@ -62,7 +60,6 @@ await runService(
       kafka,
       metrics,
       now: clock.now,
-      isErasedAtOnce: config.isErasedAtOnce,
       log: context.log,
     };
     const { batches, accounts, clientApps, ruleSets, watches, watchMembers, auditTrail } = opened;
@@ -125,7 +122,7 @@ await runService(
     };
     scope.use(
       startRepeating(eraseOld, {
-        intervalMs: config.isErasedAtOnce ? ERASE_AT_ONCE_INTERVAL_MS : ERASE_INTERVAL_MS,
+        intervalMs: ERASE_INTERVAL_MS,
         onError: (error) => context.log.warn({ error: describeError(error) }, 'deleted documents not erased'),
       }),
     );

@@ -68,7 +68,6 @@ function makeWorld(over: {
     results: { forget: async () => undefined },
     batchList: { forget: note('forget batches') },
     now: () => NOW,
-    isErasedAtOnce: false,
   });
   return { eraseDeleted: makeEraseDeleted(deps), events, uid: watchUid(watch) };
 }

@@ -17,8 +17,6 @@ const COUNT_MAX = 1_000;
 const SIGNS_MS = 2 * DAY_MS;
 /** How long a round waits for the consumers to finish their records. */
 const CATCH_UP_MS = 10_000;
-/** Later than any document ends. */
-const NO_WAIT = Number.MAX_SAFE_INTEGER;
 
 /** The groups between an accepted check and its delivery, in the order of its records. */
 const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'name'>])[] = [
@@ -42,7 +40,7 @@ const PIPELINE: readonly (readonly [groupId: string, topic: Pick<TopicSpec, 'nam
  * The watches of an app are deleted by the watcher, as soon as they are due.
  */
 export function makeEraseDeleted(deps: Dependencies) {
-  const { kafka, clientApps, deliveries, now, isErasedAtOnce } = deps;
+  const { kafka, clientApps, deliveries, now } = deps;
   const eraseFrom =
     (topic: TopicSpec): EraseRecord =>
     (key) =>
@@ -106,8 +104,8 @@ export function makeEraseDeleted(deps: Dependencies) {
 
   return async function eraseDeleted(): Promise<void> {
     await eraseApps();
-    await deps.accounts.eraseEnded(now(), COUNT_MAX, eraseFrom(account));
-    const untilMs = isErasedAtOnce ? NO_WAIT : now();
+    const untilMs = now();
+    await deps.accounts.eraseEnded(untilMs, COUNT_MAX, eraseFrom(account));
     await deps.ruleSets.eraseEnded(untilMs, COUNT_MAX, eraseFrom(ruleSet));
     await deps.watches.eraseEnded(untilMs, COUNT_MAX, forgetWatch, eraseFrom(watch));
     // Until none is left: an app may remove thousands of members a minute.
