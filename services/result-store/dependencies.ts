@@ -1,16 +1,10 @@
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import type { OpenViews } from '#shared/stores/replay/open-views.ts';
-import type { FollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import type { WatchChains } from '#shared/stores/watches/watch-chains.ts';
-import type { WatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The parts of the result-store, made once at its start; tests replace some of them. */
 export type Dependencies = OpenViews & {
-  readonly sweeps: WatchSweeps;
-  readonly followed: FollowedContracts;
-  readonly chains: WatchChains;
   readonly kafka: Pick<KafkaConnection, 'publish' | 'erase' | 'admin'>;
   readonly metrics: Metrics;
   /** Epoch ms, Redis's clock. */

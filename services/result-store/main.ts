@@ -17,9 +17,6 @@ import { makeResults } from '#shared/stores/checks/results.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
-import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
-import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { loadConfig } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { makeMetrics } from './metrics.ts';
@@ -54,9 +51,6 @@ await runService(
     const dependencies: Dependencies = {
       ...opened,
       results: makeResults(redis, makeObserveSaved(context.metrics, clock.now)),
-      sweeps: makeWatchSweeps(redis),
-      followed: makeFollowedContracts(redis),
-      chains: makeWatchChains(redis),
       kafka,
       metrics,
       now: clock.now,

@@ -6,8 +6,6 @@ import { makeChainReports } from '#shared/stores/checks/chain-reports.ts';
 import { makeChainStates } from '#shared/stores/checks/chain-states.ts';
 import { makeRuleSetWrites } from '#shared/stores/rules/write-rule-sets.ts';
 import { dateOf, dayOf } from '#shared/stores/usage/usage-days.ts';
-import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatchWrites } from '#shared/stores/watches/write-watches.ts';
 import { makeResendWebhooks } from '#shared/stores/webhooks/resend-webhooks.ts';
 import { makeAccountWork } from './accounts/account-work.ts';
@@ -43,12 +41,7 @@ export function makeWork(
     resetLinks: makeResetLinks(basis),
     twoFactor: makeTwoFactor({ ...basis, accountWork }),
     ruleSetWrites: makeRuleSetWrites(basis),
-    watchWrites: makeWatchWrites({
-      ...basis,
-      members: basis.watchMembers,
-      sweeps: makeWatchSweeps(redis),
-      followed: makeFollowedContracts(redis),
-    }),
+    watchWrites: makeWatchWrites({ ...basis, members: basis.watchMembers }),
     resends: makeResendWebhooks({
       ...basis,
       publish: (message) => publish(webhookRequested, message),

@@ -97,7 +97,7 @@ export function makeEraseDeleted(deps: Dependencies) {
     if ((await deps.watchMembers.figures(uid)).members > 0) return false;
     await deps.followed.follow(ended, []);
     await deps.sweeps.forget(uid);
-    await deps.chains.forget(uid);
+    await deps.watchChains.forget(uid);
     await deps.watchMembers.forget(uid);
     return true;
   };

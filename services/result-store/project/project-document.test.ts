@@ -1,5 +1,7 @@
+import type { WatchMember } from '#shared/contracts/watches/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
-import { makeProjector } from './project-document.ts';
+import { aMember } from '../../../test/support/builders/a-watch.ts';
+import { followMembers, makeProjector } from './project-document.ts';
 
 type Document = { id: string; version: number; by?: string };
 
@@ -44,4 +46,15 @@ test('of two documents of one version the first stays, and is published behind t
   await handle(2, 'late');
   expect(view()?.by).toBe('first');
   expect(published).toEqual([{ id: 'a', version: 2, by: 'first' }]);
+});
+
+test('behind an older record of a member its newest version is published, and behind that one nothing', async () => {
+  const [older, newer] = [aMember({ version: 1 }), aMember({ version: 2 })];
+  const published: WatchMember[] = [];
+  const { handle } = followMembers(
+    { readNewer: async ({ version }) => (version < 2 ? newer : undefined), readMany: async () => [newer] },
+    async (member) => void published.push(member),
+  );
+  for (const member of [older, newer]) await handle(member, {} as RecordContext);
+  expect(published).toEqual([newer]);
 });

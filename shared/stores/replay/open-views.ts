@@ -6,6 +6,9 @@ import { makeCheckLog } from '#shared/stores/checks/check-log.ts';
 import { makeRestoreAdmission } from '#shared/stores/replay/restore-admission.ts';
 import { makeUsageFigures } from '#shared/stores/usage/usage.ts';
 import { makeUsageDays } from '#shared/stores/usage/usage-days.ts';
+import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
+import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
+import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import { makeWatches } from '#shared/stores/watches/watches.ts';
 import { makeWebhookBodies } from '#shared/stores/webhooks/webhook-bodies.ts';
 import { makeAuditTrail } from '../audit/audit-trail.ts';
@@ -15,7 +18,7 @@ import { makeRuleSets } from '../rules/rule-sets.ts';
 import { makeWatchMembers } from '../watches/members/watch-members.ts';
 import { makeDeliveries } from '../webhooks/deliveries.ts';
 
-/** Every view in a Redis: for a replay, and for an operator's look-ups. */
+/** The views in a Redis, and the state of watches beside them. */
 export const openViews = (redis: Redis) => ({
   views: makeViewState(redis),
   accounts: makeAccounts(redis),
@@ -23,6 +26,9 @@ export const openViews = (redis: Redis) => ({
   ruleSets: makeRuleSets(redis),
   watches: makeWatches(redis),
   watchMembers: makeWatchMembers(redis),
+  sweeps: makeWatchSweeps(redis),
+  followed: makeFollowedContracts(redis),
+  watchChains: makeWatchChains(redis),
   results: makeResults(redis),
   checkLog: makeCheckLog(redis),
   batches: makeBatches(redis),

@@ -6,9 +6,6 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { BATCH_PATH, CHECK_PATH, RULE_SETS_PATH, WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { ALL_TOPICS } from '#shared/contracts/topics.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
-import { makeFollowedContracts } from '#shared/stores/watches/followed-contracts.ts';
-import { makeWatchChains } from '#shared/stores/watches/watch-chains.ts';
-import { makeWatchSweeps } from '#shared/stores/watches/watch-sweeps.ts';
 import type { OpenSystem } from '../../../services/developer-portal/admin/open-system.ts';
 import type { Dependencies } from '../../../services/result-store/dependencies.ts';
 import { makeEraseDeleted } from '../../../services/result-store/project/erase-deleted.ts';
@@ -95,9 +92,6 @@ const eraseLater = (): Promise<void> => {
   const eraseDeleted = makeEraseDeleted(
     partially<Dependencies>({
       ...openViews(open.redis),
-      sweeps: makeWatchSweeps(open.redis),
-      followed: makeFollowedContracts(open.redis),
-      chains: makeWatchChains(open.redis),
       kafka: open.kafka,
       now: () => Date.now() + daysLater * DAY_MS,
     }),
