@@ -7,7 +7,9 @@ import {
   type WatchEvent,
   type WatchMember,
   watchOfUid,
+  watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { MemberEvent } from './member.ts';
 
 /** An event with its details has at most so many bytes; else they are left out. */
@@ -48,26 +50,24 @@ function explain(json: string, details: MemberEvent['details']): string {
   return `${json.slice(0, -1)},"details":${JSON.stringify(ordered)}}`;
 }
 
-export function composeBlindness(
-  { watchId }: Watch,
-  type: 'watch.stalled' | 'watch.recovered',
-  chains: readonly Pick<StalledChain, 'chainId' | 'since'>[],
-  id: string,
-  at: string,
-): WatchEvent {
-  const listed = chains.map(({ chainId, since }) => ({ chainId, since }));
-  return { id, json: JSON.stringify({ type, watchId, chains: listed }), at };
-}
-
 /** A role whose revocations are held. */
 export type HeldFigures = Omit<HeldRole, 'heldAt'>;
 
-export function composeWatchHeld(
-  { watchId }: Watch,
-  roles: readonly HeldFigures[],
-  id: string,
+type AboutWatch =
+  | { readonly type: 'watch.held'; readonly roles: readonly HeldFigures[] }
+  | {
+      readonly type: 'watch.stalled' | 'watch.recovered';
+      readonly chains: readonly Pick<StalledChain, 'chainId' | 'since'>[];
+    };
+
+/** Writes an event about the watch itself; `name` tells it from others of its type. */
+export const composeAboutWatch = (
+  watch: Watch,
+  { type, ...body }: AboutWatch,
+  name: string,
   at: string,
-): WatchEvent {
-  const held = roles.map(({ id, holders, revocations }) => ({ id, holders, revocations }));
-  return { id, json: JSON.stringify({ type: 'watch.held', watchId, roles: held }), at };
-}
+): WatchEvent => ({
+  id: aboutWatchEventId(type, `${watchUid(watch)}/${name}`),
+  json: JSON.stringify({ type, watchId: watch.watchId, ...body }),
+  at,
+});

@@ -1,8 +1,7 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { Dependencies, Stores } from '../dependencies.ts';
-import { composeWatchHeld, type HeldFigures } from '../domain/compose-event.ts';
+import { composeAboutWatch, type HeldFigures } from '../domain/compose-event.ts';
 import type { PublishChanges } from '../members/publish-changes.ts';
 import type { ChangeWatch } from './change-watch.ts';
 
@@ -58,8 +57,8 @@ const isReleasedSince = ({ releasedAt }: Watch, sinceMs: number): boolean =>
   releasedAt !== undefined && Date.parse(releasedAt) > sinceMs;
 
 function withHeld(watch: Watch, roles: readonly HeldFigures[], heldAt: string): Watch {
-  const names = roles.map((role) => role.id).join();
-  const id = aboutWatchEventId('watch.held', `${watchUid(watch)}/held/${watch.version}/${names}`);
-  const held = [...watch.held, ...roles.map((role) => ({ ...role, heldAt }))];
-  return { ...watch, held, event: composeWatchHeld(watch, roles, id, heldAt) };
+  const name = `held/${watch.version}/${roles.map((role) => role.id).join()}`;
+  const figures = roles.map(({ id, holders, revocations }) => ({ id, holders, revocations }));
+  const event = composeAboutWatch(watch, { type: 'watch.held', roles: figures }, name, heldAt);
+  return { ...watch, held: [...watch.held, ...roles.map((role) => ({ ...role, heldAt }))], event };
 }

@@ -1,9 +1,8 @@
 import { simpleRulesOf } from '#shared/contracts/rules/rule.ts';
 import { type RuleSet, rulesOf } from '#shared/contracts/rules/rule-set.ts';
 import { isPresent, type StalledChain, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import { aboutWatchEventId } from '#shared/contracts/watches/watch-event.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { composeBlindness } from '../domain/compose-event.ts';
+import { composeAboutWatch } from '../domain/compose-event.ts';
 
 /** A watch with a stalled chain is looked at again after this time. */
 const LOOK_AGAIN_MS = 2_000;
@@ -98,8 +97,8 @@ async function report(
   at: string,
 ): Promise<void> {
   const names = chains.map(({ chainId, reportedAt }) => `${chainId}/${reportedAt}`).join();
-  const id = aboutWatchEventId(type, `${watchUid(watch)}/${names}`);
-  const event = composeBlindness(watch, type, chains, id, at);
+  const listed = chains.map(({ chainId, since }) => ({ chainId, since }));
+  const event = composeAboutWatch(watch, { type, chains: listed }, names, at);
   const written = await deps.change(watch, ({ stalled = [], ...current }) => {
     if (current.event !== undefined || current.paused) return undefined;
     const others = stalled.filter((one) => !chains.some(({ chainId }) => chainId === one.chainId));
