@@ -3,7 +3,7 @@ import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
+import { LUA_REFUND_MONTH, monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '#shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;
@@ -40,12 +40,9 @@ return outcome
 
 /** KEYS: the month's counter, the share of the watches, mark of the part. ARGV: client app,
  * checks. Once for a part. */
-const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}
+const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_REFUND_MONTH}
 if not redis.call('SET', KEYS[3], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
-for i = 1, 2 do
-  local count = tonumber(redis.call('GET', KEYS[i]) or '0')
-  if count > 0 then redis.call('DECRBY', KEYS[i], math.min(count, tonumber(ARGV[2]))) end
-end
+for i = 1, 2 do refundMonth(KEYS[i], tonumber(ARGV[2])) end
 noteActive(ARGV[1], math.floor(now / ${HOUR_MS}))
 return 1
 `;

@@ -69,7 +69,9 @@ export function makeBatches(redis: Redis) {
   const abandon = makeScript<number>(redis, ABANDON);
   const save = makeScript<[number, number]>(redis, SAVE_PART);
   const countFinished = makeScript<number>(redis, COUNT_FINISHED);
-  const readStatus = makeScript<string[]>(redis, viewCommand('HGETALL'));
+  const readHash = makeScript<string[]>(redis, viewCommand('HGETALL'));
+  const readFields = async (requestId: string): Promise<Fields> =>
+    Object.fromEntries(pairsOf(await readHash([batchKey(requestId)], [])));
   const findPart = makeScript<string[]>(redis, viewCommand('ZRANGE'));
   return {
     /**
@@ -150,7 +152,7 @@ export function makeBatches(redis: Redis) {
     },
     /** Nothing where the batch was never registered, or is no longer kept. */
     async readStatus(requestId: string): Promise<StoredBatchStatus | undefined> {
-      return parseStatus(requestId, await readStatus([batchKey(requestId)], []));
+      return parseStatus(requestId, await readFields(requestId));
     },
     /** Whose batch it is, and how many of its parts are stored; nothing as for `readStatus`. */
     async readProgress(
@@ -159,14 +161,10 @@ export function makeBatches(redis: Redis) {
       | (Pick<AcceptedBatch, 'clientId' | 'previewDigest' | 'partCount'> & { storedPartCount: number })
       | undefined
     > {
-      const fields = new Map(pairsOf(await readStatus([batchKey(requestId)], [])));
-      if (fields.size === 0) return undefined;
-      return {
-        clientId: fields.get('clientId') ?? '',
-        previewDigest: fields.get('preview'),
-        partCount: Number(fields.get('parts') ?? 0),
-        storedPartCount: Number(fields.get('partsDone') ?? 0),
-      };
+      const { clientId, preview, parts, partsDone } = await readFields(requestId);
+      if (clientId === undefined) return undefined;
+      const [partCount, storedPartCount] = [Number(parts ?? 0), Number(partsDone ?? 0)];
+      return { clientId, previewDigest: preview, partCount, storedPartCount };
     },
     /** The stored part that holds the entry at this index; nothing while it is not finished. */
     async readPart(requestId: string, index: number): Promise<StoredLines | undefined> {
@@ -215,13 +213,15 @@ function registrationOf(batch: AcceptedBatch, isAccepted: boolean): string {
   });
 }
 
-function parseStatus(requestId: string, flat: readonly string[]): StoredBatchStatus | undefined {
-  const fields = new Map(pairsOf(flat));
-  const summary = parseSummary(requestId, (name) => fields.get(name));
+/** The stored fields of a batch. */
+type Fields = Readonly<Record<string, string | undefined>>;
+
+function parseStatus(requestId: string, fields: Fields): StoredBatchStatus | undefined {
+  const summary = parseSummary(requestId, fields);
   if (!summary) return undefined;
-  const countOf = (name: string) => Number(fields.get(name) ?? 0);
-  const roleIds = JSON.parse(fields.get('roleIds') ?? '[]') as string[];
-  const isPreview = fields.has('preview');
+  const countOf = (name: string) => Number(fields[name] ?? 0);
+  const roleIds = JSON.parse(fields['roleIds'] ?? '[]') as string[];
+  const isPreview = fields['preview'] !== undefined;
   const roles = roleIds.map(
     (id): RoleCounts => ({
       id,
@@ -242,17 +242,6 @@ export const BATCH_LIST_COUNT_MAX = 200;
 export const batchListKey = (clientId: string): string => `batch-list:{${clientId}}`;
 /** The batch as a whole: the accepted request, and the counts of its stored parts. */
 const batchKey = (requestId: string): string => `batch:${requestId}`;
-
-/** `listBatch(key, requestId, retainUntilMs)` adds a batch to the list of its client app. */
-const LUA_LIST_BATCH = `
-local function listBatch(key, requestId, retainUntilMs)
-  redis.call('ZADD', key, retainUntilMs, requestId)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-  redis.call('ZREMRANGEBYRANK', key, 0, -${BATCH_LIST_COUNT_MAX + 1})
-  redis.call('PEXPIREAT', key, retainUntilMs, 'NX')
-  redis.call('PEXPIREAT', key, retainUntilMs, 'GT')
-end
-`;
 
 const FIELDS = [
   'entries',
@@ -283,9 +272,8 @@ export function makeBatchList(redis: Redis) {
       const ids = await readIds([key], [first, first + countMax - 1, 'REV']);
       const found = await inStore(() => Promise.all(ids.map((id) => redis.hmget(batchKey(id), ...FIELDS))));
       return ids.flatMap((requestId, index) => {
-        const values = found[index] ?? [];
-        const fields = new Map(FIELDS.map((name, place) => [name, values[place] ?? undefined] as const));
-        return parseSummary(requestId, (name) => fields.get(name)) ?? [];
+        const fields = FIELDS.map((name, place) => [name, found[index]?.[place] ?? undefined]);
+        return parseSummary(requestId, Object.fromEntries(fields)) ?? [];
       });
     },
     /** Removes the listed batches of an app that is gone, with their results. */
@@ -302,21 +290,16 @@ export function makeBatchList(redis: Redis) {
  * results. */
 export type BatchList = ReturnType<typeof makeBatchList>;
 
-/** The summary in the fields of a stored batch; undefined without fields. */
-function parseSummary(
-  requestId: string,
-  field: (name: (typeof FIELDS)[number]) => string | undefined,
-): BatchSummary | undefined {
-  const acceptedAt = field('acceptedAt');
+/** Undefined without fields. */
+function parseSummary(requestId: string, fields: Fields): BatchSummary | undefined {
+  const { acceptedAt, evaluatedAt, ruleSet, abandoned, entries, done, partsDone = 0, parts = 0 } = fields;
   if (acceptedAt === undefined) return undefined;
-  const countOf = (name: (typeof FIELDS)[number]) => Number(field(name) ?? 0);
-  const isComplete = countOf('partsDone') >= countOf('parts');
-  const [evaluatedAt, ruleSet] = [field('evaluatedAt'), field('ruleSet')];
+  const isComplete = Number(partsDone) >= Number(parts);
   return {
     requestId,
-    status: isComplete ? 'completed' : field('abandoned') !== undefined ? 'abandoned' : 'pending',
-    entries: countOf('entries'),
-    done: countOf('done'),
+    status: isComplete ? 'completed' : abandoned !== undefined ? 'abandoned' : 'pending',
+    entries: Number(entries ?? 0),
+    done: Number(done ?? 0),
     acceptedAt,
     ...(isComplete && evaluatedAt !== undefined && { completedAt: evaluatedAt }),
     ...(ruleSet && { ruleSet: RuleSetReference.parse(JSON.parse(ruleSet)) }),
@@ -345,7 +328,7 @@ const ABANDONED_AFTER_MS = 600_000;
  * KEYS: batch, the app's unfinished batches, those being published, the app's list. ARGV: the
  * registration.
  */
-const LUA_REGISTER_BATCH = `${LUA_NOW}${LUA_LIST_BATCH}${LUA_HELD_ENTRIES}
+const LUA_REGISTER_BATCH = `${LUA_NOW}${LUA_HELD_ENTRIES}
 local batch = cjson.decode(ARGV[1])
 local batchKey, ofAppKey, publishingKey, listKey = unpack(KEYS)
 local function isComplete()
@@ -363,7 +346,11 @@ local function registerBatch()
     redis.call('HSET', batchKey, 'clientId', batch.clientId, 'entries', batch.entryCount,
       'parts', batch.partCount, 'acceptedAt', batch.acceptedAt, 'ruleSet', batch.ruleSet)
     if batch.previewDigest then redis.call('HSET', batchKey, 'preview', batch.previewDigest) end
-    listBatch(listKey, batch.requestId, batch.retainUntilMs)
+    redis.call('ZADD', listKey, batch.retainUntilMs, batch.requestId)
+    redis.call('ZREMRANGEBYSCORE', listKey, '-inf', now)
+    redis.call('ZREMRANGEBYRANK', listKey, 0, -${BATCH_LIST_COUNT_MAX + 1})
+    redis.call('PEXPIREAT', listKey, batch.retainUntilMs, 'NX')
+    redis.call('PEXPIREAT', listKey, batch.retainUntilMs, 'GT')
   end
   if batch.roleIds ~= '[]' then redis.call('HSETNX', batchKey, 'roleIds', batch.roleIds) end
   expireCounts()
