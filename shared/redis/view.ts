@@ -61,11 +61,6 @@ export function makeViewState(redis: Redis) {
   const finish = makeScript<number>(redis, FINISH);
   const { marker, run, lock, seenAt, openedAt, noncesNotBefore, positions } = VIEW_KEYS;
   return {
-    isComplete: (): Promise<boolean> =>
-      inStore(async () => {
-        const [generation, opening] = await redis.mget(marker, openedAt);
-        return generation !== null && opening === null;
-      }),
     /** Takes the rebuild lock; false if another process has it. */
     lock: (token: string): Promise<boolean> => holds.take(lock, token, REBUILD_LOCK_MS),
     renewLock: (token: string): Promise<boolean> => holds.keep(lock, token, REBUILD_LOCK_MS),

@@ -56,8 +56,8 @@ export async function startKeepingViews(replay: Replay, stopping: AbortSignal): 
 const COMPLETE_WAIT_MS_MAX = 600_000;
 
 /** Waits until the views are complete, at most 10 min. */
-export async function waitUntilComplete(views: Pick<ViewState, 'isComplete'>): Promise<void> {
-  for (const began = Date.now(); !(await views.isComplete()); await delay(CHECK_INTERVAL_MS))
+export async function waitUntilComplete({ readState }: Pick<ViewState, 'readState'>): Promise<void> {
+  for (const began = Date.now(); (await readState()) !== 'complete'; await delay(CHECK_INTERVAL_MS))
     if (Date.now() - began > COMPLETE_WAIT_MS_MAX)
       throw new ServiceError('view-rebuilding', 'the views were not rebuilt in time');
 }

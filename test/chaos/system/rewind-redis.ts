@@ -43,7 +43,8 @@ export async function rewindRedis(
   const upAt = Date.now();
   await waitUntil('the end of every topic to be read again', async () => {
     const since = await readWholeSince(system).catch(() => wholeSince);
-    return since !== wholeSince && (await system.open.views.isComplete().catch(() => false));
+    const state = await system.open.views.readState().catch(() => undefined);
+    return since !== wholeSince && state === 'complete';
   });
   return { away, noticedMs: Date.now() - upAt, lostBytes };
 }
