@@ -79,8 +79,10 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
       waiting.set(partition, waitingIn(partition) - memberIds.length);
     }
   };
-  // A watch whose members cannot be read does not stop the others.
-  const take = async (checks: Promise<unknown>[], failures: unknown[]): Promise<void> => {
+  /** The checks of the members that are due now, each with its error: a watch whose members cannot be
+   * read does not stop the others. */
+  const take = async (): Promise<Promise<unknown>[]> => {
+    const checks: Promise<unknown>[] = [];
     const nowMs = deps.now();
     const own = deps.partitions.filter(
       (partition) => deps.isOwned(partition) && waitingIn(partition) <= WAITING_MAX - DUE_MAX,
@@ -91,23 +93,20 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
       const names = due[index] ?? [];
       await deps.members.postpone(names, nowMs + AGAIN_MS);
       for (const [uid, memberIds] of groupByWatch(names))
-        checks.push(
-          check({ partition, uid, memberIds, nowMs }).catch((error: unknown) => failures.push(error)),
-        );
+        checks.push(check({ partition, uid, memberIds, nowMs }).catch((error: unknown) => error));
     }
+    return checks;
   };
   let isTaking = false;
   return async function checkDue() {
     // Two rounds would take the same members.
     if (isTaking) return;
-    const checks: Promise<unknown>[] = [];
-    const failures: unknown[] = [];
     isTaking = true;
-    await take(checks, failures).finally(() => {
+    const checks = await take().finally(() => {
       isTaking = false;
     });
-    await Promise.all(checks);
-    if (failures.length > 0) throw failures[0];
+    const failure = (await Promise.all(checks)).find((error) => error !== undefined);
+    if (failure !== undefined) throw failure;
   };
 }
 
