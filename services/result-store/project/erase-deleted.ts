@@ -54,11 +54,7 @@ export function makeEraseDeleted(deps: Dependencies) {
   const hasOpenDelivery = async (clientId: string): Promise<boolean> => {
     let before: string | undefined;
     do {
-      const page = await deliveries.page(clientId, {
-        state: 'pending',
-        countMax: 1,
-        ...(before === undefined ? {} : { before }),
-      });
+      const page = await deliveries.page(clientId, { state: 'pending', before, countMax: 1 });
       if (page.deliveries.length > 0) return true;
       before = page.next;
     } while (before !== undefined);

@@ -169,8 +169,8 @@ function nextRole(
       heldBack: {
         ...first,
         graceUntil: afterGrace(evaluatedAt, rules),
-        ...(answer.answeredBy === undefined ? {} : { answeredBy: answer.answeredBy }),
-        ...inSweep(sweep),
+        answeredBy: answer.answeredBy,
+        sweep,
       },
     };
   if (sweep !== undefined) return { ...role, heldBack: { ...first, sweep } };
@@ -178,24 +178,17 @@ function nextRole(
   return { id, granted: false, since: evaluatedAt };
 }
 
-const firstDenial = ({ evaluatedAt, why }: Answer, { details }: Rules, id: string): HeldBack => {
-  const explained = details?.get(id);
-  return { since: evaluatedAt, why, ...(explained === undefined ? {} : { details: explained }) };
-};
+const firstDenial = ({ evaluatedAt, why }: Answer, { details }: Rules, id: string): HeldBack => ({
+  since: evaluatedAt,
+  why,
+  details: details?.get(id),
+});
 
 const afterGrace = (at: string, { graceSeconds }: Rules): string =>
   new Date(Date.parse(at) + graceSeconds * 1_000).toISOString();
 
-const inSweep = (sweep: number | undefined) => (sweep === undefined ? {} : { sweep });
-
 /** What remains of a revocation that is held: nothing but a release ends it. */
-const heldFrom = ({
-  sweep: _,
-  graceUntil: __,
-  looked: ___,
-  answeredBy: ____,
-  ...first
-}: HeldBack): HeldBack => first;
+const heldFrom = ({ since, why, details }: HeldBack): HeldBack => ({ since, why, details });
 
 /** Whether an answer has read a later block than the checks before it, on each chain of a role. */
 const isLater = ({ checked }: WatchMember, { read }: Answer, { chainsOf }: Rules, roleId: string): boolean =>
