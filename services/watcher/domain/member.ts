@@ -10,7 +10,14 @@ import {
   withoutHeldBack,
 } from '#shared/contracts/watches/watch.ts';
 import type { CheckCause, Transfer, Why } from '#shared/contracts/watches/watch-check.ts';
-import { type Answer, blockTagOf, hasUnseen, judgeAnswer, type Present, provesFalse } from './judge-answer.ts';
+import {
+  type Answer,
+  blockTagOf,
+  hasUnseen,
+  judgeAnswer,
+  type Present,
+  provesFalse,
+} from './judge-answer.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
 export type RoleChange = { readonly id: string; readonly granted: boolean; readonly before: boolean | null };

@@ -3,7 +3,8 @@ import type { CheckCause } from '#shared/contracts/watches/watch-check.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aCheck, aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
-import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { ChecksToRequest } from '../stores.ts';
 import { makeCheckDue } from './check-due.ts';
 
 const seen = (memberId: string, over: Partial<WatchMember> = {}) =>

@@ -12,8 +12,9 @@ import type { EndpointNames } from '#shared/contracts/watches/watch-check.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type Budget, isWithinBudgets } from '#shared/fairness/throttle.ts';
 import { groupByWatch } from '#shared/stores/watches/members/watch-member-text.ts';
-import type { ChecksToRequest, Dependencies } from '../dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
+import type { ChecksToRequest } from '../stores.ts';
 import { makeOwnerOf } from './watch-owners.ts';
 
 /** Due members of a partition that one round takes. */

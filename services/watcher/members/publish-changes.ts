@@ -1,10 +1,15 @@
-import { type Watch, type WatchEvent, type WatchMember, watchMember } from '#shared/contracts/watches/watch.ts';
+import {
+  type Watch,
+  type WatchEvent,
+  type WatchMember,
+  watchMember,
+} from '#shared/contracts/watches/watch.ts';
 import { memberEventId, WATCH_EVENT_KEPT_MS } from '#shared/contracts/watches/watch-event.ts';
 import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { groupByWatch } from '#shared/stores/watches/members/watch-member-text.ts';
 import { makeLogThrottle } from '#shared/telemetry/log-throttle.ts';
-import type { Stores } from '../dependencies.ts';
+import type { Stores } from '../stores.ts';
 
 /** A gateway that adds or removes a member publishes it itself within this time. */
 const WRITTEN_BY_GATEWAY_MS = 10_000;

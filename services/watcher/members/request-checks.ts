@@ -17,8 +17,8 @@ import {
 import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import { isSurelyUnwritten } from '#shared/errors.ts';
 import { boundResults, cutParts, partBounds } from '#shared/stores/batches/cut-parts.ts';
-import type { ChecksToRequest, Stores } from '../dependencies.ts';
 import { rulesStampOf } from '../domain/judge-answer.ts';
+import type { ChecksToRequest, Stores } from '../stores.ts';
 import type { ChangeWatch } from '../sweeps/change-watch.ts';
 import type { Charge } from './watch-quota.ts';
 
@@ -86,6 +86,8 @@ export function makeRequestChecks(deps: Stores & ChangeWatch) {
     return [];
   };
 }
+
+export type RequestChecks = ReturnType<typeof makeRequestChecks>;
 
 function messageOf(
   { watch, ruleSet, why, owed, sweep, forgives, avoid }: ChecksToRequest,

@@ -1,8 +1,8 @@
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
-import type { Dependencies, Stores } from '../dependencies.ts';
 import { composeAboutWatch, type HeldFigures } from '../domain/compose-event.ts';
 import type { PublishChanges } from '../members/publish-changes.ts';
+import type { Stores } from '../stores.ts';
 import type { ChangeWatch } from './change-watch.ts';
 
 /** How long after a release held roles are not announced: the release is still being carried
@@ -36,9 +36,11 @@ export function makeAnnounceHeld({ change, publishEvent, now }: Stores & ChangeW
   };
 }
 
+export type AnnounceHeld = ReturnType<typeof makeAnnounceHeld>;
+
 /** Updates the held roles of a watch from its members, and notifies the client of new ones. */
 export async function updateHeld(
-  deps: Dependencies,
+  deps: Stores & ChangeWatch & AnnounceHeld,
   watch: Watch,
   { held, holders }: WatchFigures,
 ): Promise<void> {

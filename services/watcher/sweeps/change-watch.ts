@@ -5,7 +5,7 @@ import {
   watch as watchTopic,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
-import type { Stores } from '../dependencies.ts';
+import type { Stores } from '../stores.ts';
 
 /** How far the clocks of two processes may differ: a sweep may seem to have begun before it was
  * asked for. */

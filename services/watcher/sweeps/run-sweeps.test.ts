@@ -9,7 +9,7 @@ import type { Sweep, SweepDecision } from '#shared/stores/watches/watch-sweeps.t
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aCheck, aMember, aWatch, RULES } from '../../../test/support/builders/a-watch.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import type { ChecksToRequest } from '../dependencies.ts';
+import type { ChecksToRequest } from '../stores.ts';
 import { makeRunSweeps, SWEEP_MS_MAX } from './run-sweeps.ts';
 
 const UID = watchUid(aWatch());

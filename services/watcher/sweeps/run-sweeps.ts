@@ -13,8 +13,8 @@ import type { Sweep, SweepKind } from '#shared/stores/watches/watch-sweeps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { HeldFigures } from '../domain/compose-event.ts';
 import { countHeld, exceedsShare } from '../domain/exceeds-share.ts';
-import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { rulesStampOf } from '../domain/judge-answer.ts';
+import { nextSweepAt } from '../domain/next-sweep-at.ts';
 import { byEndpointsToAvoid, reachedBlocks } from '../members/check-due.ts';
 import { makeOwnerOf } from '../members/watch-owners.ts';
 

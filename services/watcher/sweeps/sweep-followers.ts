@@ -1,7 +1,7 @@
 import { contractsOf } from '#shared/contracts/rules/rule-set.ts';
 import type { ChainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
-import type { Dependencies, Stores } from '../dependencies.ts';
+import type { Stores } from '../stores.ts';
 
 type Missed = Pick<ChainTransferred, 'chainId' | 'contractAddress' | 'blockTag'>;
 
@@ -22,13 +22,15 @@ export const makeSweepSoon =
     await sweeps.setNextAfterGap(uid, now());
   };
 
+export type SweepSoon = ReturnType<typeof makeSweepSoon>;
+
 /**
  * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
  * because a rule set is large. After a loss of Redis the rule set decides, until the watch is
  * processed again.
  */
 export async function isAbout(
-  { followed, ruleSets }: Dependencies,
+  { followed, ruleSets }: Stores,
   watch: Watch,
   transfer: Missed,
 ): Promise<boolean> {
@@ -48,7 +50,10 @@ export async function isAbout(
  * contract due. A reader that fell behind tells this of each of its contracts, so the rule sets of
  * all watches are not read for it.
  */
-export async function sweepFollowers(deps: Dependencies, missed: Missed): Promise<void> {
+export async function sweepFollowers(
+  deps: Stores & { readonly sweepSoon: SweepSoon },
+  missed: Missed,
+): Promise<void> {
   for (const partition of deps.partitions) {
     const active = (await deps.watches.inPartition(partition)).filter(
       (watch) =>

@@ -5,7 +5,7 @@ import type { Draw } from '#shared/fairness/throttle.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
-import type { ChecksToRequest } from '../dependencies.ts';
+import type { ChecksToRequest } from '../stores.ts';
 import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
 
 const {

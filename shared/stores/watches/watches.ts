@@ -79,8 +79,7 @@ export function makeWatches(redis: Redis) {
     /** The watches of an app, in the order of their ids. */
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** The watches whose sweeps belong to a partition, tombstones included. */
-    inPartition: (partition: number): Promise<Watch[]> =>
-      listSet(dueKey(partition), (watch) => watch),
+    inPartition: (partition: number): Promise<Watch[]> => listSet(dueKey(partition), (watch) => watch),
     /** The watches of a partition that are due, tombstones included; they are due again at
      * `againAtMs` at the latest. */
     async claimDue(partition: number, nowMs: number, againAtMs: number, countMax: number): Promise<Watch[]> {
@@ -93,7 +92,9 @@ export function makeWatches(redis: Redis) {
     postpone: (uid: string, atMs: number): Promise<void> => setDueTime(redis, uid, atMs, 'GT'),
     /** The same as `setDue` for every watch of an app with this rule set. */
     async setUsersDue(clientId: string, ruleSet: string, atMs: number): Promise<void> {
-      const ids = await inStore(() => redis.zrangebyscore(ruleSetUsersKey(clientId, ruleSet), '+inf', '+inf'));
+      const ids = await inStore(() =>
+        redis.zrangebyscore(ruleSetUsersKey(clientId, ruleSet), '+inf', '+inf'),
+      );
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
     },
     /** The same for every watch of a partition. */

@@ -6,11 +6,12 @@ import {
 } from '#shared/contracts/watches/watch.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
-import type { ChecksToRequest, Dependencies } from '../../../services/watcher/dependencies.ts';
+import type { Dependencies } from '../../../services/watcher/dependencies.ts';
 import { makeCheckDue } from '../../../services/watcher/members/check-due.ts';
 import { makeHandleEvaluated } from '../../../services/watcher/members/handle-evaluated.ts';
 import { makeOpenParts } from '../../../services/watcher/members/open-parts.ts';
 import { makeUnreadChains } from '../../../services/watcher/members/unread-chains.ts';
+import type { ChecksToRequest } from '../../../services/watcher/stores.ts';
 import { aRuleSet } from '../../support/builders/a-rule-set.ts';
 import { aMember, anAnswer, atSecond, aWatch } from '../../support/builders/a-watch.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';

@@ -47,10 +47,7 @@ const remove = (one: WatchMember) => {
 };
 const namesOf = async (wallet: string, ofWatchMax = 10) => {
   const pages = await Array.fromAsync(members().ofWallet(wallet, ofWatchMax));
-  return pages
-    .flat()
-    .map(textOfName)
-    .sort();
+  return pages.flat().map(textOfName).sort();
 };
 const nameOf = (one: WatchMember) => `${one.watchUid}/${one.memberId}`;
 
