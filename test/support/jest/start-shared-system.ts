@@ -14,7 +14,6 @@ const ENVIRONMENT = {
   // A delivery that a crash interrupted is tried again within the suite.
   WEBHOOK_SCHEDULE_SCALE: '0.01',
   // A suite looks for what is left of a deleted account.
-  ERASE_AT_ONCE: 'true',
 };
 /** More than any suite uses. */
 const LIMITS = enterpriseLimits({
