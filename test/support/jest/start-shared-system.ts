@@ -13,7 +13,6 @@ const ENVIRONMENT = {
   PORTAL_PASSWORD_COST: '10',
   // A delivery that a crash interrupted is tried again within the suite.
   WEBHOOK_SCHEDULE_SCALE: '0.01',
-  // A suite looks for what is left of a deleted account.
 };
 /** More than any suite uses. */
 const LIMITS = enterpriseLimits({
