@@ -82,6 +82,8 @@ function renamed<C extends Admin | Consumer | Producer>(client: C, { add, remove
 function adminOf(admin: Admin, names: Names): Admin {
   return {
     ...renamed(admin, names),
+    // Their names are full, because some are the beginnings of names.
+    createAcls: admin.createAcls,
     listTopics: async () => (await admin.listTopics()).filter(names.isOurs).map(names.remove),
     async listGroups() {
       const { groups } = await admin.listGroups();
