@@ -102,11 +102,7 @@ test.each<[string, Change, string]>([
   ['spaces between ids', { ...ERC20, type: 'ERC721', tokenId: '1, 2' }, 'without spaces'],
   ['a token id as number', { ...ERC20, type: 'ERC721', tokenId: 1 }, 'a string such as "1,2,42-69"'],
   ['no token id of ERC1155', { ...ERC20, type: 'ERC1155' }, 'is required for ERC1155'],
-  [
-    'a fraction of an NFT',
-    { ...ERC20, type: 'ERC721', minToken: '0.5' },
-    'must be a whole number for ERC721',
-  ],
+  ['a fraction of an NFT', { ...ERC20, type: 'ERC721', minToken: '0.5' }, 'must be a whole number'],
   ['a maximum below the minimum', { ...ERC20, maxToken: '0.5' }, 'must not be below minToken'],
   [
     'a signature without its keyword',

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { RuleSet } from '#shared/contracts/rules/rule-set.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { makeRuleSetCache } from './cache-rule-sets.ts';
@@ -40,6 +41,8 @@ test('a rule set that changed while it was read is not kept', async () => {
   const cache = makeRuleSetCache({
     async read() {
       const answer = answers.shift();
+      // An announcement comes while the read is on its way.
+      await nextTick();
       if (answers.length === 1) cache.forget('app_1/a');
       return answer;
     },

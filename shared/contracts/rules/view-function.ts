@@ -189,8 +189,7 @@ function parseScalar(tokens: Tokens, role: Role): AbiType {
 }
 
 function requireScalar({ type, name }: Parameter<OutputType>): Parameter<AbiType> {
-  if (type.kind === 'tuple') throw new Refusal('must not have a tuple as an input');
-  if (type.kind === 'array') throw new Refusal('must not have an array as an input');
+  if (type.kind === 'tuple' || type.kind === 'array') throw new Refusal('must not have an array as an input');
   return { type, name };
 }
 
@@ -205,6 +204,8 @@ function parseType(tokens: Tokens, role: Role): OutputType {
 }
 
 function parseTupleOrScalar(tokens: Tokens, role: Role): OutputType {
+  const isTuple = tokens.peek === 'tuple' || tokens.peek === '(';
+  if (isTuple && role === 'input') throw new Refusal('must not have a tuple as an input');
   if (tokens.takeIf('tuple')) tokens.require('(', 'after "tuple"');
   else if (!tokens.takeIf('(')) return parseScalar(tokens, role);
   const members = parseParameters(tokens, role);
