@@ -44,11 +44,13 @@ function bringHashes() {
   copyWithHashes(user, user, '../../hashes/');
 }
 
-const copyWithHashes = (from: string, to: string, folder: string) =>
+function copyWithHashes(from: string, to: string, folder: string) {
+  const text = readFileSync(from, 'utf8');
   writeFileSync(
     to,
-    readFileSync(from, 'utf8').replace(/'@noble\/hashes\/(\w+)'/g, (_, name) => `'${folder}${name}.js'`),
+    text.replace(/'@noble\/hashes\/(\w+)'/g, (_, name) => `'${folder}${name}.js'`),
   );
+}
 
 /** Version, licence and oldest Node are those of Rolecall itself. */
 function describePackage() {
