@@ -31,25 +31,21 @@ cpSync(join(ROOT, 'LICENSE'), join(OUT, 'LICENSE'));
 writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 console.log('dist/client is built; `npm pack ./dist/client` makes the tarball');
 
-/** The package has no dependencies: it brings the files of @noble/hashes that it uses, beside their
- * licence. */
+/** The package has no dependencies: it brings the files of @noble/hashes that it uses, each with
+ * their licence. */
 function bringHashes() {
   const hashes = join(ROOT, 'node_modules', '@noble', 'hashes');
   const into = join(OUT, 'lib', 'hashes');
   mkdirSync(into);
-  cpSync(join(hashes, 'LICENSE'), join(into, 'LICENSE'));
+  const licence = `/*!\n${readFileSync(join(hashes, 'LICENSE'), 'utf8')}*/\n`;
   for (const name of ['sha3.js', '_u64.js', 'utils.js', 'crypto.js'])
-    copyWithHashes(join(hashes, 'esm', name), join(into, name), './');
+    writeFileSync(join(into, name), licence + withHashesIn(join(hashes, 'esm', name), './'));
   const user = join(OUT, 'lib', 'contracts', 'rules', 'checksum-address.js');
-  copyWithHashes(user, user, '../../hashes/');
+  writeFileSync(user, withHashesIn(user, '../../hashes/'));
 }
 
-function copyWithHashes(from: string, to: string, folder: string) {
-  const text = readFileSync(from, 'utf8');
-  writeFileSync(
-    to,
-    text.replace(/'@noble\/hashes\/(\w+)'/g, (_, name) => `'${folder}${name}.js'`),
-  );
+function withHashesIn(file: string, folder: string): string {
+  return readFileSync(file, 'utf8').replace(/'@noble\/hashes\/(\w+)'/g, `'${folder}$1.js'`);
 }
 
 /** Version, licence and oldest Node are those of Rolecall itself. */
