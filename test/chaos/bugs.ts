@@ -36,7 +36,7 @@ export const BUGS = {
    * event. */
   'event-without-hand-off': {
     file: 'services/watcher/members/publish-changes.ts',
-    part: 'await publishEvent(watch, event);',
-    by: 'setTimeout(() => void publishEvent(watch, event).catch(() => undefined), 300);',
+    part: 'await publishEvent(watch, { id: memberEventId(member, sequence), json, at });',
+    by: 'setTimeout(() => void publishEvent(watch, { id: memberEventId(member, sequence), json, at }).catch(() => undefined), 300);',
   },
 } as const satisfies Readonly<Record<string, Bug>>;

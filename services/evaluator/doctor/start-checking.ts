@@ -5,32 +5,40 @@ import type { ChainReports } from '#shared/stores/checks/chain-reports.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import type { Chains } from '../chain/connect-chains.ts';
 
+const CHECK_INTERVAL_MS = HOUR_MS;
 /** Of one round: an endpoint may have a rate of one call in some seconds. */
 const CHECK_MS_MAX = HOUR_MS / 4;
+/** How often it is looked whether a check is due: after one that failed, or after a loss of Redis, in
+ * which the reports are. */
+const LOOK_INTERVAL_MS = 60_000;
 
 type Dependencies = {
   readonly chains: Pick<Chains, 'check'>;
-  readonly reports: Pick<ChainReports, 'save'>;
+  readonly reports: Pick<ChainReports, 'read' | 'save'>;
   readonly log: Logger;
   readonly stopping: AbortSignal;
 };
 
 /**
- * Checks every endpoint at the start and once an hour, logs what is found, and leaves it for the
- * operator's page. Nothing waits for it.
+ * Checks every endpoint at the start, once an hour, and when the last report is gone, logs what is
+ * found, and leaves it for the operator's page. Nothing waits for it.
  */
 export function startCheckingEndpoints(deps: Dependencies): Repetition {
   const { chains, reports, log, stopping } = deps;
-  const check = async () => {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  const checkIfDue = async () => {
+    const isDue = performance.now() - checkedAtMs >= CHECK_INTERVAL_MS;
+    if (!isDue && (await reports.read()).length > 0) return;
     const found = await chains.check(AbortSignal.any([stopping, AbortSignal.timeout(CHECK_MS_MAX)]));
     if (stopping.aborted) return;
     for (const { problems, ...report } of found)
       if (problems.length > 0) log.warn({ ...report, problems }, 'RPC endpoint has problems');
       else log.info(report, 'RPC endpoint has no problem');
     await reports.save(found);
+    checkedAtMs = performance.now();
   };
-  return startRepeating(check, {
-    intervalMs: HOUR_MS,
+  return startRepeating(checkIfDue, {
+    intervalMs: LOOK_INTERVAL_MS,
     startsAtOnce: true,
     onError: (error) => log.warn({ error: describeError(error) }, 'the RPC endpoints were not checked'),
   });
