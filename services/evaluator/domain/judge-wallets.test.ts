@@ -35,8 +35,9 @@ const member = (wallets?: 'any' | 'all', over: Partial<ContractCondition> = {}):
   ...over,
 });
 
+/** A native coin has no decimals here, so that small amounts of it satisfy a rule, too. */
 function planned(group: WalletGroup, rules: readonly Condition[]) {
-  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY, nativeDecimals: () => 18 })(group);
+  const plan = makePlanner(rules, { delegateRegistry: () => REGISTRY, nativeDecimals: () => 0 })(group);
   if ('fault' in plan) throw new Error(plan.fault);
   return { plan, reads: [...plan.reads.values()].flat() };
 }
