@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { LANES } from '#shared/contracts/checks/check-requested.ts';
 import { CheckResult } from '#shared/contracts/checks/result.ts';
-import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { parseMessage } from '#shared/contracts/topic.ts';
+import { bringsBody, checkOf, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
+import { readTopicOffsets } from '#shared/kafka/topic-offsets.ts';
 import { monthCounterKey } from '#shared/stores/checks/admit.ts';
 import type { ReceivedWebhook } from '../../support/fakes/receive-webhooks.ts';
 import { countRecords } from '../../support/infrastructure/topic-work.ts';
@@ -70,13 +72,14 @@ export async function reconcile(it: Case): Promise<Judgement> {
   const reconciliation = await ledger.reconcile({ polled, deliveries, givenUp, oracle });
   const ends = await topicEnds(system);
   const evaluatedOnce = ends.requested - it.ends.requested;
+  const evaluated = ends.completed - it.ends.completed + (await countResults(system, it.ends.webhooks));
   const outcome = {
     ...reconciliation,
     polled,
     deliveries: it.deliveries,
     drainMs,
     evaluatedOnce,
-    evaluatedAgain: Math.max(0, ends.completed - it.ends.completed - evaluatedOnce),
+    evaluatedAgain: Math.max(0, evaluated - evaluatedOnce),
   };
   const deadlineMs = Number(system.environment['SYNC_DEADLINE_MS'] ?? SYNC_DEADLINE_MS);
   const broken = {
@@ -142,14 +145,45 @@ async function judgeCounter(it: Case, { counts, polled }: Outcome): Promise<stri
   return counted >= least && counted <= most ? [] : [`${counted}, not from ${least} to ${most}`];
 }
 
-type TopicEnds = { readonly requested: number; readonly completed: number };
+type TopicEnds = {
+  readonly requested: number;
+  /** Results of checks without a webhook. */
+  readonly completed: number;
+  /** Where each partition of the webhooks ends. */
+  readonly webhooks: ReadonlyMap<number, number>;
+};
 
 /** How many records the topics of checks have ever had. */
 export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
   const { admin } = open.kafka;
-  const [requested, completed] = await Promise.all([
+  const [requested, completed, offsets] = await Promise.all([
     countRecords(admin, Object.values(LANES)),
-    countRecords(admin, [checkCompleted, webhookRequested]),
+    countRecords(admin, [checkCompleted]),
+    readTopicOffsets(admin, webhookRequested.name),
   ]);
-  return { requested, completed };
+  const webhooks = new Map([...offsets].map(([partition, { high }]) => [partition, high]));
+  return { requested, completed, webhooks };
+}
+
+/** The results of checks among the webhooks since then; the others are events, alerts and resends. */
+async function countResults({ open }: ChaosSystem, from: TopicEnds['webhooks']): Promise<number> {
+  let count = 0;
+  await open.kafka.readTopic({
+    topic: webhookRequested.name,
+    from,
+    async apply(records) {
+      for (const { value } of records) if (isResult(value)) count += 1;
+    },
+  });
+  return count;
+}
+
+function isResult(value: Buffer | null): boolean {
+  try {
+    const webhook = parseMessage(webhookRequested, value);
+    return bringsBody(webhook) && checkOf(webhook) !== undefined;
+  } catch {
+    // A poison record of a row.
+    return false;
+  }
 }
