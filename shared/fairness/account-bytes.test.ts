@@ -22,3 +22,20 @@ test('bytes that could not be added are added later, once', async () => {
   await waitUntil('the next bytes', () => sum > 3);
   expect({ tries, sum }).toEqual({ tries: 3, sum: 7 });
 });
+
+test('nothing is tried again after the end', async () => {
+  jest.useFakeTimers();
+  const answers: (() => void)[] = [];
+  const redis = {
+    options: {},
+    evalsha: () => new Promise((_, reject) => answers.push(() => reject(new Error('away')))),
+  };
+  const counter = startCountingBytes(redis as unknown as Redis, makeSilentLogger());
+  counter.add('app', 1);
+  await jest.advanceTimersByTimeAsync(100);
+  await counter[Symbol.asyncDispose]();
+  answers[0]?.();
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(answers).toHaveLength(1);
+  jest.useRealTimers();
+});

@@ -111,7 +111,9 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
   };
   // No periodic timer: it would wake an idle process ten times a second.
   let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
   const flushSoon = (): void => {
+    if (isEnded) return;
     timer ??= setTimeout(() => {
       timer = undefined;
       flush().catch((error: unknown) => {
@@ -129,6 +131,7 @@ export function startCountingBytes(redis: Redis, log: Pick<Logger, 'warn'>) {
      * counted. */
     isFull: (clientId: string): boolean => full.has(clientId),
     async [Symbol.asyncDispose]() {
+      isEnded = true;
       clearTimeout(timer);
       await flush().catch(() => undefined);
     },
