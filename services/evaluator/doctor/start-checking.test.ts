@@ -46,11 +46,21 @@ test('checks the endpoints at the start and once an hour', async () => {
   repetition.stop();
 });
 
-test('checks them again a minute after a report could not be saved, and after Redis has lost it', async () => {
-  const { check, stored, repetition } = startAt([() => Promise.reject(new Error('Redis is away'))]);
+test('saves a report a minute later that could not be saved, without another check', async () => {
+  const { check, stored, repetition } = startAt([() => Promise.reject(new Error('Redis is full'))]);
   await jest.advanceTimersByTimeAsync(MINUTE_MS);
-  expect([check.mock.calls.length, stored.length]).toEqual([2, 1]);
+  expect([check.mock.calls.length, stored.length]).toEqual([1, 1]);
+  repetition.stop();
+});
+
+test('checks them again a minute after a check failed, and after Redis has lost the report', async () => {
+  const { check, stored, repetition } = startAt([]);
+  expect(check).toHaveBeenCalledTimes(1);
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
   stored.length = 0;
+  check.mockRejectedValueOnce(new Error('a bug'));
+  await jest.advanceTimersByTimeAsync(MINUTE_MS);
+  expect([check.mock.calls.length, stored.length]).toEqual([2, 0]);
   await jest.advanceTimersByTimeAsync(MINUTE_MS);
   expect([check.mock.calls.length, stored.length]).toEqual([3, 1]);
   repetition.stop();
