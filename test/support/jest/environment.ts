@@ -82,6 +82,7 @@ export default class Environment {
   /** Leaves the context to the next suite as this one has found it. */
   async teardown(): Promise<void> {
     this.#timers?.stop();
+    this.moduleMocker?.restoreAllMocks();
     this.fakeTimersModern?.useRealTimers();
     const { names, exit, env } = this.#context;
     for (const name of Reflect.ownKeys(this.global))
