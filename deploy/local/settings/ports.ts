@@ -9,8 +9,9 @@ export const STABLE_PORT_MAX = 32_767;
 const FREE_PORT_MIN = 22_000;
 /** Each jest worker, and the process that starts them, has its own range, so that no two choose the
  * same port. */
-const PORTS_PER_WORKER = 750;
-const WORKERS_MAX = 4;
+const PORTS_PER_WORKER = 600;
+/** Workers count from 1; the process that starts them is 0. */
+const RANGES = 5;
 const FREE_PORT_TRIES_MAX = 200;
 /** An example: it is far from the ports that other programs have by default. */
 const OTHER_PORT_BASE = 18_080;
@@ -61,7 +62,7 @@ export async function requireFreePorts(wanted: readonly { port: number; program:
  */
 export async function findFreePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
-  const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX;
+  const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % RANGES;
   const portMin = FREE_PORT_MIN + worker * PORTS_PER_WORKER;
   for (let tries = 0; found.size < count; tries++) {
     if (tries === FREE_PORT_TRIES_MAX)

@@ -26,8 +26,8 @@ const LOG_TAIL_CHARS = 6_000;
 const BASE_MIN = 25_000;
 const BASE_STEP = 100;
 /** Concurrent test files search disjoint ranges: two could see the same ports free. */
-const BASES_PER_WORKER = 10;
-const WORKERS_MAX = 7;
+const BASES_PER_RANGE = 10;
+const RANGES = 7;
 const BASE_TRIES_MAX = 50;
 
 export type SystemOptions = {
@@ -123,13 +123,12 @@ function writeChains({ chains }: SystemOptions, portBase: number, dataDir: strin
 /**
  * A base whose ports are free now, for the largest system that a test starts.
  *
- * @param range by default the worker's; the systems that suites share have negative ones
+ * @param place by default the worker's, from 1; the systems that suites share count down from −1
  */
-export async function findPortBase(
-  range = Number(process.env['JEST_WORKER_ID'] ?? '1') % WORKERS_MAX,
-): Promise<number> {
+export async function findPortBase(place = Number(process.env['JEST_WORKER_ID'] ?? '1')): Promise<number> {
+  const range = (place + RANGES) % RANGES;
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
-    const slot = range * BASES_PER_WORKER + Math.floor(Math.random() * BASES_PER_WORKER);
+    const slot = range * BASES_PER_RANGE + Math.floor(Math.random() * BASES_PER_RANGE);
     const base = BASE_MIN + BASE_STEP * slot;
     const needed = portsOf(base);
     const free = await Promise.all(needed.map(isPortFree));
