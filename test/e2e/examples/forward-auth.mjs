@@ -56,6 +56,7 @@ app.use((error, _request, response, _next) => {
   send(response, error instanceof RolecallError && REFUSED.test(error.code) ? 401 : 503);
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', (error) => {
+  if (error) throw error;
   process.stdout.write(`listening on port ${server.address().port}\n`);
 });

@@ -26,6 +26,7 @@ app.get('/vip', holdersOnly, (_request, response) => {
   response.send('Welcome');
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), process.env.HOST ?? '127.0.0.1', (error) => {
+  if (error) throw error;
   process.stdout.write(`listening on port ${server.address().port}\n`);
 });

@@ -69,6 +69,7 @@ app.use((error, _request, response, next) => {
     : response.set('retry-after', '2').sendStatus(503);
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), HOST, () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), HOST, (error) => {
+  if (error) throw error;
   process.stdout.write(`listening on port ${server.address().port}\n`);
 });

@@ -1,5 +1,6 @@
 /** @jest-environment ./test/support/jest/shared-system-environment.ts */
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
+import { retry } from '#shared/wait-for.ts';
 import { callJsonRpc } from '../../../deploy/local/infrastructure/json-rpc.ts';
 import { findFreePorts } from '../../../deploy/local/settings/ports.ts';
 import { openBrowser, type Visitor } from '../../support/browser/open-browser.ts';
@@ -35,6 +36,20 @@ const toHex = (text: string): string => `0x${Buffer.from(text).toString('hex')}`
 const sign = (message: string, account: string) =>
   callJsonRpc<string>(system.chain.rpc, 'personal_sign', [toHex(message), account]);
 
+/** Starts on a port that is free, and on another one if a program takes it before. */
+const onFreePort = <T>(start: (port: number) => Promise<T>): Promise<T> =>
+  retry(
+    async () => {
+      const [port = 0] = await findFreePorts(1);
+      return start(port);
+    },
+    {
+      delayMs: 100,
+      triesMax: 5,
+      mayRetry: (error) => /EADDRINUSE|address already in use/i.test(String(error)),
+    },
+  );
+
 /** Starts an example behind an address whose host is a domain of the client app. */
 async function startBehind(name: string, port: number, env: Record<string, string> = {}) {
   const domain = `127.0.0.1:${port}`;
@@ -54,6 +69,9 @@ async function startBehind(name: string, port: number, env: Record<string, strin
 }
 
 describe('the Express app', () => {
+  const start = (env: Record<string, string> = {}) =>
+    onFreePort((port) => startBehind('sign-in-express.mjs', port, { PORT: String(port), ...env }));
+
   /** A browser with a wallet by EIP-1193, whose answers the test gives. */
   async function openWithWallet(
     visitor: Visitor,
@@ -78,8 +96,7 @@ describe('the Express app', () => {
   };
 
   test('lets a holder in who signs with the wallet of a browser, and keeps them in', async () => {
-    const [port = 0] = await findFreePorts(1);
-    using example = await startBehind('sign-in-express.mjs', port, { PORT: String(port) });
+    using example = await start();
     await using browser = await openBrowser();
     await using visitor = await browser.open(example.url);
     const { holder } = system.chain;
@@ -92,7 +109,7 @@ describe('the Express app', () => {
     await statusAfterClick(visitor, 'Welcome, ');
     expect(seen).toEqual([
       expect.stringContaining(
-        `127.0.0.1:${port} wants you to sign in with your Ethereum account:\n${holder}\n\nEnter the club.`,
+        `${new URL(example.url).host} wants you to sign in with your Ethereum account:\n${holder}\n\nEnter the club.`,
       ),
     ]);
     await visitor.page.goto('/');
@@ -101,7 +118,6 @@ describe('the Express app', () => {
 
   test('tells a stranger, a wrong signature and an unread role apart', async () => {
     const { holder, stranger } = system.chain;
-    const [port = 0] = await findFreePorts(1);
     const messages = {
       stranger: 'This wallet does not hold the role.',
       wrong: 'The signature was refused.',
@@ -120,13 +136,12 @@ describe('the Express app', () => {
       await visitor.visit('/');
       expect(new URL(visitor.page.url()).pathname).toBe('/sign-in');
     };
-    using example = await startBehind('sign-in-express.mjs', port, { PORT: String(port) });
+    using example = await start();
     await expectIn(example.url, stranger, (text) => sign(text, stranger), messages.stranger);
     await expectIn(example.url, holder, (text) => sign(text, stranger), messages.wrong);
     await expectIn(example.url, holder, (text) => sign(`${text} `, holder), messages.wrong);
     expect(example.printed()).toContain('sign-in-refused: ');
-    const [other = 0] = await findFreePorts(1);
-    using broken = await startBehind('sign-in-express.mjs', other, { PORT: String(other), ROLE: 'broken' });
+    using broken = await start({ ROLE: 'broken' });
     await expectIn(broken.url, holder, (text) => sign(text, holder), messages.unread);
   });
 });
@@ -134,16 +149,21 @@ describe('the Express app', () => {
 describe.each<ForwardProxy>(['nginx', 'caddy'])('the server that %s asks', (proxy) => {
   const test = testWithProxy(proxy);
   /** The proxy before an app and before the example; plain HTTP as a browser sends it. */
-  async function start(env: Record<string, string> = {}) {
-    const [proxyPort = 0, examplePort = 0] = await findFreePorts(2);
-    const app = await serveOnLoopback((_request, response) => response.end('the club'));
-    const example = await startBehind('forward-auth.mjs', proxyPort, { PORT: String(examplePort), ...env });
-    const url = `http://127.0.0.1:${proxyPort}`;
-    const running = await startForwardProxy(proxy, url, {
-      '127.0.0.1:8088': new URL(url).host,
-      '127.0.0.1:3000': new URL(app.url).host,
-      '127.0.0.1:3001': new URL(example.url).host,
-    });
+  const start = (env: Record<string, string> = {}) => onFreePort((port) => startAt(port, env));
+
+  async function startAt(port: number, env: Record<string, string>) {
+    await using parts = new AsyncDisposableStack();
+    const app = parts.use(await serveOnLoopback((_request, response) => response.end('the club')));
+    const example = parts.use(await startBehind('forward-auth.mjs', port, env));
+    const url = `http://127.0.0.1:${port}`;
+    parts.use(
+      await startForwardProxy(proxy, url, {
+        '127.0.0.1:8088': new URL(url).host,
+        '127.0.0.1:3000': new URL(app.url).host,
+        '127.0.0.1:3001': new URL(example.url).host,
+      }),
+    );
+    const running = parts.move();
     const send = (path: string, body: object) =>
       fetch(`${url}${path}`, {
         method: 'POST',
@@ -161,11 +181,7 @@ describe.each<ForwardProxy>(['nginx', 'caddy'])('the server that %s asks', (prox
       },
       signIn: (body: object) => send('/sign-in', body),
       enter: (cookie = '') => fetch(`${url}/`, { headers: { cookie }, redirect: 'manual' }),
-      async [Symbol.asyncDispose]() {
-        await running[Symbol.asyncDispose]();
-        example[Symbol.dispose]();
-        await app[Symbol.asyncDispose]();
-      },
+      [Symbol.asyncDispose]: () => running.disposeAsync(),
     };
   }
 

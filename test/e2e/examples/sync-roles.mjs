@@ -28,7 +28,8 @@ app.post('/roles', express.text({ type: 'application/json', limit: '1mb' }), asy
   response.sendStatus(message ? 204 : 401);
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', async () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', async (error) => {
+  if (error) throw error;
   process.stdout.write(`listening on port ${server.address().port}\n`);
   if (!PUBLIC_URL) return; // The watch was set up by an earlier run.
   const { watches } = new Rolecall({ baseUrl: ROLECALL_URL, apiKey: ROLECALL_API_KEY });

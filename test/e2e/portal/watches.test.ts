@@ -63,18 +63,17 @@ const textsOf = async (place: number) => {
   return text.split('\n').flatMap((line) => line.trim() || []);
 };
 
-/** Reloads the page until its rows are as expected: the view knows of an event a moment after its
- * receiver. */
+/** Loads the watch anew until its rows are as expected: the view knows of an event a moment after its
+ * receiver. While the page refreshes it shows the old rows, and what is done then is undone. */
 const expectRows = (assert: () => Promise<void>) =>
   waitUntilPasses(async () => {
-    await dev.page.getByRole('button', { name: 'Refresh' }).click();
+    await dev.visit(`${app.path}/watches/guild`);
     await events().first().waitFor();
     await assert();
   });
 
 test('the events of a watch are listed in pages, newest first, and lead to their deliveries', async () => {
-  const { page, visit } = dev;
-  await visit(`${app.path}/watches/guild`);
+  const { page } = dev;
   await expectRows(async () => expect(await events().count()).toBe(25));
   await page.getByRole('button', { name: 'Show more' }).click();
   await waitUntilPasses(async () => expect(await events().count()).toBe(COUNT));
@@ -169,11 +168,10 @@ test('who would gain and who would lose a role is shown by name, and why, before
 });
 
 test('held revocations are among the events, and their release sends them', async () => {
-  const { page, visit } = dev;
+  const { page } = dev;
   for (const { account } of MEMBERS.slice(0, 3)) await setCoins(account, 0);
   await call('POST', `${WATCHES_PATH}/guild/check`);
   await waitForEvents(COUNT + 2);
-  await visit(`${app.path}/watches/guild`);
   await expectRows(async () =>
     expect((await textsOf(0)).slice(0, 2)).toEqual(['watch.held', '2 of 2 would lose funded']),
   );

@@ -71,7 +71,11 @@ export async function startForwardProxy(
     XDG_CONFIG_HOME: dir,
   });
   await waitUntil(`${name} to answer`, async () => {
-    if (child.child.exitCode !== null) throw new Error(`${name} ended: ${child.stderr()}`);
+    if (child.child.exitCode !== null) {
+      // Only then all that it printed was read.
+      await child.exited;
+      throw new Error(`${name} ended: ${child.stderr()}`);
+    }
     return fetch(`${url}/sign-in`, { redirect: 'manual' }).then(
       (response) => response.text().then(() => true),
       () => false,

@@ -25,8 +25,12 @@ export async function startExample(
   const ended = once(child, 'close');
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += chunk));
-  const port = await waitUntil('the example to listen', () => {
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
+  const port = await waitUntil('the example to listen', async () => {
+    if (child.exitCode !== null) {
+      // Only then all that it printed was read.
+      await ended;
+      throw new Error(`${name} ended: ${printed}`);
+    }
     return /listening on port (\d+)/.exec(printed)?.[1];
   });
   return {
