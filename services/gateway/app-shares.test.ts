@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
+import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import type { AdmitRequest } from '#shared/stores/checks/admit.ts';
 import {
   A_CHECK,
@@ -104,6 +105,28 @@ it('one client app has at most as many requests in flight as are left to the oth
   gateway.waiters[Symbol.dispose]();
   for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(504);
   expect((await gateway.post(A_POLL_CHECK)).status).toBe(202);
+});
+
+it('bodies that wait to be taken up are counted with their memory', async () => {
+  const gateway = await start({ inFlightMax: 1_000 });
+  const turn = jest.spyOn(FairTicks.prototype, 'turn').mockReturnValue(new Promise(() => undefined));
+  const ended = new AbortController();
+  const body = JSON.stringify({ text: 'x'.repeat(200_000) });
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+  const statuses: number[] = [];
+  const send = () =>
+    fetch(`${gateway.url}/access-control/check-roles`, { method: 'POST', headers, body, signal: ended.signal });
+  const sent = Array.from({ length: 40 }, () =>
+    send().then(
+      ({ status }) => statuses.push(status),
+      () => undefined,
+    ),
+  );
+  await waitUntil('the memory of one app to be used up', () => statuses.length > 0, 10_000);
+  expect(new Set(statuses)).toEqual(new Set([503]));
+  ended.abort();
+  await Promise.all(sent);
+  turn.mockRestore();
 });
 
 it("one client app's long polls leave room for those of others", async () => {

@@ -139,9 +139,10 @@ function makeBounds(
     freeMemory: (response) => inFlight.free(response),
     async readBody(request, response, app, options) {
       const { json, bytes } = await arrive(request, response, app, options);
+      // Before it waits: what waits has its memory already.
+      holdMemory(response, bytes * MEMORY_PER_BYTE);
       // What follows costs most of the request: a burst of one account must not go first.
       await takingUp.turn(app);
-      holdMemory(response, bytes * MEMORY_PER_BYTE);
       return json;
     },
     async openBody(request, response, app, options) {
