@@ -115,7 +115,12 @@ it('bodies that wait to be taken up are counted with their memory', async () => 
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
   const statuses: number[] = [];
   const send = () =>
-    fetch(`${gateway.url}/access-control/check-roles`, { method: 'POST', headers, body, signal: ended.signal });
+    fetch(`${gateway.url}/access-control/check-roles`, {
+      method: 'POST',
+      headers,
+      body,
+      signal: ended.signal,
+    });
   const sent = Array.from({ length: 40 }, () =>
     send().then(
       ({ status }) => statuses.push(status),
