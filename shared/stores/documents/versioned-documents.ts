@@ -247,8 +247,8 @@ export function makeVersionedDocuments<D extends Document>(
     }
     await lease.release();
   };
-  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids; `next`
-   * is the last id, if there are more. */
+  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids, without
+   * those that were deleted since the ids were read; `next` is the last id, if there are more. */
   async function listOwned(set: string, owner: string, { after, countMax, bytesMax }: OwnedPage) {
     const from = after === undefined ? '-' : `(${after}`;
     const ids = await listIds([set], [from, '+', 'BYLEX', 'LIMIT', 0, countMax + 1]);
@@ -256,7 +256,7 @@ export function makeVersionedDocuments<D extends Document>(
       ids.slice(0, countMax).map((id) => [key, `${owner}/${id}`]),
       bytesMax,
     );
-    const documents = texts.flatMap((text) => (text === '' ? [] : [open(text)]));
+    const documents = texts.flatMap((text) => (text === '' ? [] : (liveOf(open(text)) ?? [])));
     return { documents, next: texts.length < ids.length ? ids[texts.length - 1] : undefined };
   }
 
