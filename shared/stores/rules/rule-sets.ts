@@ -90,7 +90,8 @@ return 1
  * ends.
  */
 const BEGIN_DELETION = `${REQUIRE_VIEW}${LUA_NOW}
-if redis.call('ZCOUNT', KEYS[1], now, '+inf') > 0 then return 0 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ${HOLD_MS}) then return 2 end
 return 1
 `;

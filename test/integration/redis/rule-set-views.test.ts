@@ -114,6 +114,7 @@ test('a rule set is not deleted while a watch refers to it, or is about to', asy
   await stores.redis.zadd(users, Date.now() - 1, 'watch_1');
   const first = await beginDeletion();
   await first?.release();
+  expect(await stores.redis.exists(users)).toBe(0);
   const holds = [await view.hold(clientId, 'a'), await view.hold(clientId, 'a')];
   await holds[0]?.release();
   expect(await view.beginDeletion(clientId, 'a')).toBe('in-use');
