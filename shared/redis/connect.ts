@@ -15,13 +15,12 @@ export type { Redis };
 
 /** A command that takes longer has failed, so no caller hangs while Redis is away. */
 export const COMMAND_TIMEOUT_MS = 400;
-/** The same for commands with many round trips or large answers. */
+/** The same for commands with many round trips or large answers. The client itself fails a single
+ * command then, also one without a caller, such as the first of a connection. */
 export const LISTING_TIMEOUT_MS = 2_000;
-/** The same for scripts of a replay: nobody waits for one of its calls, and thousands are made at
- * once. */
+/** The same for scripts of a replay, while they wait for their turn: nobody waits for one of its calls,
+ * and thousands are made at once. */
 export const REPLAY_TIMEOUT_MS = 30_000;
-/** A command without a waiting caller is dropped, so that the next ones are sent. */
-const FORGET_MS = 2 * COMMAND_TIMEOUT_MS;
 const ASK_ROLE_INTERVAL_MS = 2_000;
 
 export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
@@ -43,7 +42,7 @@ export async function connectRedis(options: Options, context: Context) {
     openConnection({ ...options, purpose, ...(commandTimeoutMs && { commandTimeoutMs }) }, context.log);
   const reach = (redis: Redis) =>
     waitFor('Redis', 'store-unavailable', () => connectOnce(redis), options.dependencyWaitMs, context);
-  const { redis, askRole, memory, check } = open('commands', FORGET_MS);
+  const { redis, askRole, memory, check } = open('commands', LISTING_TIMEOUT_MS);
   // Otherwise it would retry without a caller.
   scope.defer(() => redis.disconnect());
   fenceEachConnection(redis, (error) => {

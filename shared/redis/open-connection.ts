@@ -39,7 +39,7 @@ export function openConnection(
     isAway = true;
     log.warn({ role: purpose, ...fields }, message);
   };
-  /** False if the connection is being left already: a pipeline may have many refused writes. */
+  /** False if the connection is being left already: many writes may be refused at once. */
   const foundReplica = (): boolean => {
     const isNews = !isReplica;
     isReplica = true;
