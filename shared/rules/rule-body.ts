@@ -149,12 +149,19 @@ const Term = z
     id: 'Term',
     description: 'An amount of a sum: a holding in whole tokens, or an unsigned output of a view function.',
   });
+/** Zod's own bound of a list aborts the checks of the objects around it, and not every fault would be
+ * listed. */
+const Terms = z
+  .preprocess((list: z.input<typeof Term>[], { issues }) => {
+    const bound = { code: 'too_big', origin: 'array', maximum: SUM_TERMS_MAX, inclusive: true } as const;
+    if (Array.isArray(list) && list.length > SUM_TERMS_MAX) issues.push({ ...bound, input: list });
+    return list;
+  }, z.array(Term).min(1))
+  .meta({ maxItems: SUM_TERMS_MAX, description: 'What is added. Each term counts as a rule.' });
 const Sum = rule({
   type: z.literal('SUM'),
   ...bounds,
-  rules: z.array(Term).min(1).max(SUM_TERMS_MAX).meta({
-    description: 'What is added. Each term counts as a rule.',
-  }),
+  rules: Terms,
   ...labels,
 });
 

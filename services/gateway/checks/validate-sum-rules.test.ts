@@ -80,6 +80,11 @@ it.each<[string, object, string[]]>([
     sumOf(...Array(17).fill({ ...ERC20, chainId: {}, times: { function: [] } })),
     ['/rules/0/rules too-many'],
   ],
+  [
+    'seventeen terms, and other members that are wrong',
+    { ...sumOf(...Array(17).fill(ERC20)), minToken: '0', tokenId: '1' },
+    ['/rules/0/rules too-many', '/rules/0/tokenId not-allowed', '/rules/0/minToken min-token-zero'],
+  ],
   ['a minimum of zero', { ...sumOf(ERC20), minToken: '0' }, ['/rules/0/minToken min-token-zero']],
   ['a maximum below the minimum', { ...sumOf(ERC20), maxToken: '999.9' }, ['/rules/0/maxToken out-of-range']],
   ['a number for a minimum', { ...sumOf(ERC20), minToken: 1 }, ['/rules/0/minToken wrong-type']],
