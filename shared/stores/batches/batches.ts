@@ -231,7 +231,8 @@ function parseStatus(requestId: string, fields: Fields): StoredBatchStatus | und
       ...(isPreview ? { gained: countOf(`gained:${id}`), lost: countOf(`lost:${id}`) } : {}),
     }),
   );
-  return { ...summary, roles };
+  // In the order of the schema: the webhook's body shows it.
+  return StoredBatchStatus.parse({ ...summary, roles });
 }
 
 /** Batches of a client app that are listed, at about 140 bytes each; older ones can still be read
