@@ -24,8 +24,6 @@ type Node = {
   readonly fork?: number;
   /** The newest block that it has; default: the head. */
   newest?: number;
-  /** Whether it answers an error for a block that it does not have. */
-  readonly isHeaderRefused?: boolean;
 };
 
 /** An endpoint whose node answers `eth_getLogs` from a list of blocks, and the requested ranges. */
@@ -61,8 +59,7 @@ function anEndpoint(name: string, node: Node) {
   const answer = ({ method, params }: RpcRequest): unknown => {
     if (method === 'eth_getLogs') return logsOf(params);
     const [number] = JSON.parse(params) as [string];
-    if (Number(number) <= (node.newest ?? head.number)) return headerOf(Number(number));
-    return node.isHeaderRefused ? refuse('rpc-error') : null;
+    return Number(number) > (node.newest ?? head.number) ? null : headerOf(Number(number));
   };
   const rpc = {
     async callMany(requests: readonly RpcRequest[]) {
@@ -246,27 +243,6 @@ test('an endpoint that has the logs earlier is asked before one that is behind',
   const reader = readerOf([late, early]);
   for (let reads = 0; reads < 2; reads += 1) await numbersOf(reader, 985, 1_000);
   expect(early.asked).toEqual(['985-1000/1']);
-});
-
-test.each(['nothing', 'an error'])(
-  'an endpoint whose chain stands still, and answers %s for a block that it lacks, is asked after one that is late',
-  async (answer) => {
-    const still = anEndpoint('0', { blocks: [], newest: 500, isHeaderRefused: answer === 'an error' });
-    const late = anEndpoint('1', { blocks: [], newest: 999 });
-    const reader = readerOf([still, late]);
-    await numbersOf(reader, 901, 1_000);
-    still.asked.length = 0;
-    await numbersOf(reader, 901, 1_000);
-    expect(still.asked).toEqual([]);
-  },
-);
-
-test('an endpoint whose chain stands still teaches no limit of its calls', async () => {
-  const still = anEndpoint('0', { blocks: [], newest: 500, isHeaderRefused: true });
-  const reader = readerOf([still, anEndpoint('1', { blocks: [] })], 2);
-  const { blocksPerCall } = reader;
-  await expect(numbersOf(reader, 901, 1_000)).rejects.toMatchObject({ kind: 'block-unavailable' });
-  expect(reader.blocksPerCall).toBe(blocksPerCall);
 });
 
 test('a read is planned for the endpoint of the quorum that takes the fewest blocks in a call', async () => {

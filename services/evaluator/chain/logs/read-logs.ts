@@ -253,17 +253,14 @@ class EndpointRead {
     const earlyMs = Math.max(0, lag.ms - ageMsOf(toBlock));
     const planned = Math.max(fromBlock, toBlock - Math.floor(earlyMs / blockTimeMs));
     await lag.wait(ageMsOf(planned), signal);
-    const ageMs = ageMsOf(planned);
     try {
+      const ageMs = ageMsOf(planned);
       const end = await this.#parts(range, planned);
       if (end === planned) lag.ready(ageMs);
       else lag.late(ageMs + (planned - end - 1) * blockTimeMs);
       if (end === planned && this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
     } catch (error) {
-      // It lacks more blocks than a read may end lower.
-      if (toRpcFailure(error).kind === 'block-unavailable')
-        lag.late(ageMs + (2 ** CUTS_MAX - 1) * blockTimeMs);
-      else if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
+      if (this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
       throw error;
     }
     if (this.#last === undefined) throw await this.#whyNothing(fromBlock);
