@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -13,7 +12,7 @@ import { type CompleteOptions, completeChecks, cpuOf, type Used } from './system
 import { inRounds, leastOf } from './system/least-of.ts';
 import { makeWorkload, newPlaces, type SentWorkload, type Workload } from './system/workload.ts';
 import type { Row, Table } from './table.ts';
-import { memberBytesOf, rulesOf, startReceiver, sweepOnce } from './watches/sweep-members.ts';
+import { anAccount, memberBytesOf, putWatch, startReceiver, sweepOnce } from './watches/sweep-members.ts';
 
 const RPC_LATENCY_MS = 20;
 const WARM_UP_COUNT = 3_000;
@@ -28,7 +27,6 @@ const FILLER = 'x'.repeat(380);
 const FILL_BATCH = 2_000;
 const FILL_TTL_S = 7_200;
 const WAIT_MS_MAX = 600_000;
-const LONGEST_S = 604_800;
 /** The spread of repeated measurements on a quiet machine. */
 const FLAT = 1.2;
 
@@ -178,20 +176,14 @@ async function growMembers(): Promise<{ readonly points: Point[]; readonly note:
   const receiver = stack.use(await startReceiver());
   const bench = stack.use(await startBenchSystem({ rpcLatencyMs: RPC_LATENCY_MS }));
   const { client } = bench.system;
-  await client.mustSend('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
-  await client.mustSend('PUT', `${WATCHES_PATH}/bench`, {
-    ruleSet: 'three',
-    callbackUrl: receiver.url,
-    everySeconds: LONGEST_S,
-    quotaShare: 1,
-  });
+  await putWatch(bench, receiver);
   const points: Point[] = [];
   let added = 0;
   let note = '';
   for (const size of MEMBERS) {
     while (added < size) {
       const count = Math.min(MEMBER_CHANGES_MAX, size - added);
-      const add = Array.from({ length: count }, () => `0x${randomBytes(20).toString('hex')}`);
+      const add = Array.from({ length: count }, anAccount);
       await client.mustSend('POST', `${WATCHES_PATH}/bench/members`, { add });
       added += count;
     }

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { watchMember } from '#shared/contracts/watches/watch.ts';
 import { makeWatchMembers } from '#shared/stores/watches/members/watch-members.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { startBenchSystem, sumOf, usedBetween } from '../system/bench-system.ts';
 import type { Table } from '../table.ts';
-import { memberBytesOf, readToldMember, rulesOf, startReceiver } from './sweep-members.ts';
+import { anAccount, memberBytesOf, putWatch, readToldMember, startReceiver } from './sweep-members.ts';
 
 const MEMBERS = 1_000_000;
 /** Members published at a time. */
@@ -19,14 +18,7 @@ export async function benchRebuild(): Promise<Table> {
   const bench = stack.use(await startBenchSystem());
   const { kafka, redis, views } = bench.open;
   const { client } = bench.system;
-  const anAccount = () => `0x${randomBytes(20).toString('hex')}`;
-  await client.mustSend('PUT', '/access-control/rule-sets/three', { rules: rulesOf(bench) });
-  await client.mustSend('PUT', `${WATCHES_PATH}/bench`, {
-    ruleSet: 'three',
-    callbackUrl: receiver.url,
-    everySeconds: 604_800,
-    quotaShare: 1,
-  });
+  await putWatch(bench, receiver);
   await client.mustSend('POST', `${WATCHES_PATH}/bench/members`, { add: [anAccount()] });
   await waitUntil('the first event', () => receiver.firsts() === 1);
   const told = await readToldMember(bench);
