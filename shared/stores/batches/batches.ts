@@ -265,7 +265,7 @@ export function makeBatchList(redis: Redis) {
      * with the newest. */
     async list(
       clientId: string,
-      { countMax, before }: { readonly countMax: number; readonly before?: string },
+      { countMax, before }: { readonly countMax: number; readonly before?: string | undefined },
     ): Promise<BatchSummary[]> {
       const key = batchListKey(clientId);
       const rank = before === undefined ? null : await inStore(() => redis.zrevrank(key, before));

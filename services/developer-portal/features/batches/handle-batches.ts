@@ -47,7 +47,7 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
     async listBatches(call) {
       const { clientId } = call.app;
       const { before, limit } = call.query;
-      const found = await batchList.list(clientId, { countMax: limit + 1, before: before ?? '' });
+      const found = await batchList.list(clientId, { countMax: limit + 1, before });
       const page = found.slice(0, limit);
       const next = found.length > page.length ? page.at(-1)?.requestId : undefined;
       return { batches: page, next };
