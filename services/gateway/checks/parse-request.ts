@@ -45,8 +45,9 @@ export async function parseRequest(
   const validation = await validateFor(app, body, rules);
   const { idempotencyKey, faults: keyFaults } = readIdempotencyKey(request);
   const refuseUnless = (sent: () => SentCheck | undefined, refusal: Problem): ParsedRequest => {
-    const earlier = idempotencyKey === undefined ? undefined : sent();
-    if (earlier === undefined || idempotencyKey === undefined) throw refusal;
+    if (idempotencyKey === undefined) throw refusal;
+    const earlier = sent();
+    if (earlier === undefined) throw refusal;
     return { refusal, sent: earlier, idempotencyKey };
   };
   if (!validation.ok)
