@@ -48,7 +48,7 @@ export const notKnown = (known?: Iterable<string>): string =>
 
 type FaultAt = (pointer: string, path: readonly PropertyKey[]) => Fault;
 /** How to tell of unknown and of missing members, which every schema can have. */
-export type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };
+type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };
 
 /** Describes an issue of a schema. @param member the last part of the path, which is that of the pointer */
 type Describe = (pointer: string, member: string) => Fault;

@@ -36,7 +36,7 @@ type Dependencies = {
 /** A document, and whether this write changed it. */
 export type Written<D> = { readonly document: D; readonly changed: boolean };
 
-export type WriteDocument = <D extends Versioned>(
+type WriteDocument = <D extends Versioned>(
   store: DocumentStore<D>,
   id: string,
   change: (current: D | undefined) => D | undefined,

@@ -85,5 +85,3 @@ export function makeWatchChains(redis: Redis) {
       }),
   };
 }
-
-export type WatchChains = ReturnType<typeof makeWatchChains>;

@@ -5,7 +5,7 @@ import { type Counts, type Holder, noCounts } from './holders.ts';
 export type GroupHolder = Holder & { readonly group: string };
 
 /** Sent by the thread: what it has counted so far. */
-export type GroupCounts = Readonly<Record<string, Counts>>;
+type GroupCounts = Readonly<Record<string, Counts>>;
 
 /**
  * Takes places in a thread of its own: its thousands of connections do not delay the clients whose

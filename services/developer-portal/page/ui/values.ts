@@ -5,7 +5,7 @@ import { html } from '../lib/html.ts';
 export const Badge = ({ tone = 'quiet', children }) =>
   html`<span class=${`badge ${tone}`}>${children}</span>`;
 
-export const STATES = {
+const STATES = {
   scope: {
     none: ['quiet', 'No scope yet'],
     requested: ['warn', 'Scope requested'],

@@ -89,7 +89,7 @@ export function isReplacedBy({ blocks }: LogWindow, { number, hash, parentHash }
 }
 
 /** The inputs of a read's plan, beside the window and the head. */
-export type PlanOptions = {
+type PlanOptions = {
   /** Whether blocks of the window were replaced. */
   readonly isReplaced: boolean;
   /** New blocks of one read. */
