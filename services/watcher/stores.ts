@@ -32,8 +32,8 @@ export type ChecksToRequest = Pick<WatchCheck, 'why' | 'owed' | 'sweep' | 'forgi
   readonly isCharged: boolean;
   /** By chain id, the endpoints that are asked only if there are too few others. */
   readonly avoid?: EndpointNames | undefined;
-  /** Counts a part among the open ones, before it is charged and published; false ends the requests.
-   * Default: it is one of the client app's open parts. */
+  /** Counts a part among the open ones, before it is charged and published; false ends the
+   * requests. Default: it is one of the client app's open parts. */
   readonly beforePart?: (requestId: string) => Promise<boolean>;
   /** Called with the id of a part that surely could not be published. */
   readonly afterLostPart?: (requestId: string) => Promise<void>;

@@ -28,8 +28,8 @@ export function makeDeliveries(transport: Transport) {
       const request = { path: `${pathOf(webhookId)}/resend`, isRepeatable: false };
       await transport.send({ method: 'POST', ...request, ...options });
     },
-    /** Sends all webhooks again that were exhausted, or stopped by a 410, since then. The answer may
-     * take minutes for tens of thousands: give it a `timeoutMs`. */
+    /** Sends all webhooks again that were exhausted, or stopped by a 410, since then. The answer
+     * may take minutes for tens of thousands: give it a `timeoutMs`. */
     resendFailed: async (since: Date | string, options: CallOptions = {}): Promise<ResendCount> =>
       transport.ask<ResendCount>(
         {

@@ -9,8 +9,8 @@ import { chainTransferred } from './watches/chain-transferred.ts';
 import { watch, watchEvaluated, watchMember } from './watches/watch.ts';
 import { webhookRequested, webhookRetry } from './webhooks/webhook.ts';
 
-/** Every consumer group of the system: a group that is dead must still be found by name. Each begins
- * with the name of its service. */
+/** Every consumer group of the system: a group that is dead must still be found by name. Each
+ * begins with the name of its service. */
 export const CONSUMER_GROUPS = {
   lanes: { interactive: 'evaluator.interactive', bulk: 'evaluator.bulk' },
   batchLane: 'evaluator.batch',

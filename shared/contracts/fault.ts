@@ -50,7 +50,7 @@ type FaultAt = (pointer: string, path: readonly PropertyKey[]) => Fault;
 /** How to tell of unknown and of missing members, which every schema can have. */
 type MemberFaults = { readonly unknown: FaultAt; readonly missing: FaultAt };
 
-/** Describes an issue of a schema. @param member the last part of the path, which is that of the pointer */
+/** Describes an issue of a schema; `member` is the last part of the pointer's path. */
 type Describe = (pointer: string, member: string) => Fault;
 
 /** An issue that says itself what is wrong. */

@@ -45,7 +45,8 @@ type Names = { readonly add: Rename; readonly remove: Rename; readonly isOurs: (
 
 /** The members of kafkajs's options and answers that name topics and groups, or list names. */
 const NAMING: ReadonlySet<string> = new Set(['topic', 'topics', 'groupId', 'name', 'resourceName']);
-/** Those that have members of the same names with another meaning, or are too large to be copied. */
+/** Those that have members of the same names with another meaning, or are too large to be
+ * copied. */
 const OTHERS: ReadonlySet<string> = new Set(['configEntries', 'messages']);
 
 /** Renames the topics and groups in an argument or answer: texts, lists of them, and plain objects

@@ -18,8 +18,8 @@ export const COMMAND_TIMEOUT_MS = 400;
 /** The same for commands with many round trips or large answers. The client itself fails a single
  * command then, also one without a caller, such as the first of a connection. */
 export const LISTING_TIMEOUT_MS = 2_000;
-/** The same for scripts of a replay, while they wait for their turn: nobody waits for one of its calls,
- * and thousands are made at once. */
+/** The same for scripts of a replay, while they wait for their turn: nobody waits for one of its
+ * calls, and thousands are made at once. */
 export const REPLAY_TIMEOUT_MS = 30_000;
 const ASK_ROLE_INTERVAL_MS = 2_000;
 

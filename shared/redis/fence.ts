@@ -29,8 +29,8 @@ export const LUA_RUN = `local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil`;
 
 /**
- * KEYS: marker, run, lock, time of the last look, instant before which nonces are void, opening. ARGV:
- * '1' to note the time of this look.
+ * KEYS: marker, run, lock, time of the last look, instant before which nonces are void, opening.
+ * ARGV: '1' to note the time of this look.
  *
  * A server that was restarted, or promoted, has another run id, and may lack the last writes that
  * were acknowledged: then the marker is deleted, so every script refuses to run, and a replay in

@@ -68,7 +68,8 @@ export function makeViewState(redis: Redis) {
     releaseLock: (token: string): Promise<void> => holds.release(lock, token),
     /**
      * `missing` in an empty Redis, and once the server's run id has changed since the views were
-     * complete: all processes hold their work. Stores the time of the read while the system is open.
+     * complete: all processes hold their work. Stores the time of the read while the system is
+     * open.
      */
     readState: (): Promise<ViewStateName> => readState(VIEW_STATE_KEYS, ['1']),
     /**

@@ -149,8 +149,8 @@ const Term = z
     id: 'Term',
     description: 'An amount of a sum: a holding in whole tokens, or an unsigned output of a view function.',
   });
-/** Zod's own bound of a list aborts the checks of the objects around it, and not every fault would be
- * listed. */
+/** Zod's own bound of a list aborts the checks of the objects around it, and not every fault would
+ * be listed. */
 const Terms = z
   .preprocess((list: z.input<typeof Term>[], { issues }) => {
     const bound = { code: 'too_big', origin: 'array', maximum: SUM_TERMS_MAX, inclusive: true } as const;

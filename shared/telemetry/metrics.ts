@@ -24,8 +24,8 @@ export function makeRegistry(service: string): Registry {
 }
 
 /**
- * The names of the labels, or the names with the values whose series exist from the first scrape on:
- * `rate` does not count the event with which a series appears.
+ * The names of the labels, or the names with the values whose series exist from the first scrape
+ * on: `rate` does not count the event with which a series appears.
  */
 type Labels<Label extends string> = readonly Label[] | Readonly<Record<Label, readonly string[]>>;
 

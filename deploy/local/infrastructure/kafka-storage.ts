@@ -80,9 +80,9 @@ function readVersion(marker: string): string | undefined {
 const FIRST_RECORDS = 'bootstrap.checkpoint';
 
 /**
- * The first time Kafka's own tool does it. What it writes differs in the ids of the cluster, the node
- * and the directory alone, so its records are kept beside Kafka's jars: the tool takes as long as
- * half of a broker's start.
+ * The first time Kafka's own tool does it. What it writes differs in the ids of the cluster, the
+ * node and the directory alone, so its records are kept beside Kafka's jars: the tool takes as long
+ * as half of a broker's start.
  */
 async function format(place: KafkaStorage, toolchain: Toolchain, signal?: AbortSignal): Promise<void> {
   const draft = `${place.dir}.formatting`;

@@ -45,8 +45,8 @@ export function makeIdempotency(redis: Redis, box: SecretBox) {
     return JSON.parse(box.open(planned, name)) as T;
   };
   /**
-   * Executes the plan of a request, and returns it: `fresh`, or that of the first request. A refused
-   * execution deletes the plan, so a repetition has a new one.
+   * Executes the plan of a request, and returns it: `fresh`, or that of the first request. A
+   * refused execution deletes the plan, so a repetition has a new one.
    *
    * @throws Problem `idempotency-key-reused` if the key was used for another request
    */

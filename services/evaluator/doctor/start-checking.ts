@@ -9,8 +9,8 @@ import type { Chains } from '../chain/connect-chains.ts';
 const CHECK_INTERVAL_MS = HOUR_MS;
 /** Of one round: an endpoint may have a rate of one call in some seconds. */
 const CHECK_MS_MAX = HOUR_MS / 4;
-/** How often it is looked whether a check is due, because it failed or Redis has lost its report, or
- * whether a report is to be saved that could not be: each check costs dozens of calls. */
+/** How often it is looked whether a check is due, because it failed or Redis has lost its report,
+ * or whether a report is to be saved that could not be: each check costs dozens of calls. */
 const LOOK_INTERVAL_MS = 60_000;
 
 type Dependencies = {

@@ -34,8 +34,8 @@ export const admitRead = (deps: Dependencies, request: Request, response: Respon
   admitFirst(deps, request, response, 'per-second-poll');
 
 /**
- * Parses a request before its limits are applied: scope and permission → what it asks for. A request
- * that is refused here costs rate, and 429 outranks its problem.
+ * Parses a request before its limits are applied: scope and permission → what it asks for. A
+ * request that is refused here costs rate, and 429 outranks its problem.
  *
  * @throws Problem of the first that refuses it
  */

@@ -114,8 +114,8 @@ function parseEntry(members: ReadMembers, place: string): Parsed {
 const NO_CONTEXT = hash('sha256', '{}', 'base64');
 
 /**
- * A fault of a check's body as a fault of the evaluation that needs the check: of its rule set, or of
- * its context, since all members are valid by themselves.
+ * A fault of a check's body as a fault of the evaluation that needs the check: of its rule set, or
+ * of its context, since all members are valid by themselves.
  *
  * @example
  * asFaultOfEvaluation({ pointer: '/ruleSet', code: 'rule-set-unknown', detail: '/ruleSet names …' }, { resource: '/resource' });

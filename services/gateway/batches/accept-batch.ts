@@ -22,10 +22,11 @@ import { formatOf } from './receive-values.ts';
 
 /**
  * Answers `POST /access-control/check-roles/batch`: key → rate → scope and permission → body →
- * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take long,
- * and so does the question whether quota, lane and the app's slots have room for one entry more; of a
- * preview they are asked again before its members are read. 202 is sent only after the broker
- * acknowledged all parts. If a batch was accepted, its retry is not refused because the lane is full.
+ * quota and idempotency → broker → 202. The rate comes before the body, whose reading may take
+ * long, and so does the question whether quota, lane and the app's slots have room for one entry
+ * more; of a preview they are asked again before its members are read. 202 is sent only after the
+ * broker acknowledged all parts. If a batch was accepted, its retry is not refused because the lane
+ * is full.
  */
 export function makeAcceptBatch(deps: Dependencies) {
   return async function acceptBatch(request: Request, response: Response): Promise<void> {

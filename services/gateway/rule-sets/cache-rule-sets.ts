@@ -23,8 +23,8 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
     fetchMethod: async (_key, _stale, { context: { clientId, id } }) => ({
       ruleSet: await read(clientId, id),
     }),
-    // The result of a read may lack a change that was announced during the read: it is used, and not
-    // kept.
+    // The result of a read may lack a change that was announced during the read: it is used, and
+    // not kept.
     ignoreFetchAbort: true,
   });
   return {

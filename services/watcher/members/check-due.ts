@@ -27,8 +27,8 @@ const WAITING_MAX = 8_000;
 const AGAIN_MS = 60_000;
 /** The same where the account has used up its checks of members that are owed one. */
 const OVER_BUDGET_MS = 600_000;
-/** Checks of an account's members that are owed one: as many as 166 000 members cause that are asked
- * again every 10 minutes while a chain cannot be read. */
+/** Checks of an account's members that are owed one: as many as 166 000 members cause that are
+ * asked again every 10 minutes while a chain cannot be read. */
 const OWED_CHECKS: Budget = { name: 'owed-checks', countMax: 1_000_000, windowMs: HOUR_MS };
 
 /** By chain id. */
@@ -80,8 +80,8 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
       waiting.set(partition, waitingIn(partition) - memberIds.length);
     }
   };
-  /** The checks of the members that are due now, each with its error: a watch whose members cannot be
-   * read does not stop the others. */
+  /** The checks of the members that are due now, each with its error: a watch whose members cannot
+   * be read does not stop the others. */
   const take = async (): Promise<Promise<unknown>[]> => {
     const checks: Promise<unknown>[] = [];
     const nowMs = deps.now();

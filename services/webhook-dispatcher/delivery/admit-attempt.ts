@@ -8,8 +8,8 @@ const WINDOW_MS = 60_000;
 const OPEN_MS_MIN = 30_000;
 const OPEN_MS_MAX = 600_000;
 
-/** Permission for one attempt; the caller must call `end`. `isHealthy`: the receiver took the message;
- * `undefined`: it was not reached. */
+/** Permission for one attempt; the caller must call `end`. `isHealthy`: the receiver took the
+ * message; `undefined`: it was not reached. */
 export type Admitted = {
   readonly reason?: undefined;
   readonly end: (isHealthy: boolean | undefined) => void;

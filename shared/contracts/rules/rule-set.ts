@@ -90,8 +90,8 @@ export function memoryOf({ rules }: Pick<RuleSet, 'rules'>): number {
   return known;
 }
 
-/** The rules of a rule set or of a body as they travel in messages: with their defaults, and without
- * the members that are only for the client. */
+/** The rules of a rule set or of a body as they travel in messages: with their defaults, and
+ * without the members that are only for the client. */
 export const rulesOf = ({ rules }: Pick<RuleSet, 'rules'>): Rule[] => rules.map((rule) => Rule.parse(rule));
 
 type Contracts = readonly { readonly chainId: number; readonly contractAddress: string }[];

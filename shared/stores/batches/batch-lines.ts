@@ -5,7 +5,8 @@ import type { Batches } from './batches.ts';
 
 /** More than a part's results can have. */
 const PART_BYTES_MAX = 16 * 1024 * 1024;
-/** Node's own chunks of 16 KiB make 200 of a part: each is garbage, and waits for the event loop. */
+/** Node's own chunks of 16 KiB make 200 of a part: each is garbage, and waits for the event
+ * loop. */
 const UNZIP = { maxOutputLength: PART_BYTES_MAX, chunkSize: 256 * 1024 };
 const LINE_FEED = 0x0a;
 

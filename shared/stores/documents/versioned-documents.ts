@@ -7,9 +7,9 @@ import { isReplay, makeScript, REQUIRE_VIEW, viewCommand } from '#shared/redis/s
 import { PAGE_BYTES_MAX } from '#shared/redis/view.ts';
 
 /**
- * Makes the index lead to a document from the names in `wanted` and from no others, and puts it into
- * the sets in `wanted` and into no others. They are stored beside the document as well, so that it
- * leaves those that it had before.
+ * Makes the index lead to a document from the names in `wanted` and from no others, and puts it
+ * into the sets in `wanted` and into no others. They are stored beside the document as well, so
+ * that it leaves those that it had before.
  */
 const SET_INDEX_LUA = `
 local function setIndex(index, entries, id, wanted)
@@ -31,8 +31,8 @@ end
 `;
 
 /**
- * KEYS: documents, index, index entries by id, summaries. ARGV: id, version, the highest version that
- * it replaces, document, channel, index entries (JSON), summary ('' for none).
+ * KEYS: documents, index, index entries by id, summaries. ARGV: id, version, the highest version
+ * that it replaces, document, channel, index entries (JSON), summary ('' for none).
  * The version precedes a stored document, so that no script need parse it.
  *
  * Of two documents of one version the view keeps the first, and the projector publishes that one
@@ -51,8 +51,8 @@ return 1
 `;
 
 /**
- * KEYS: documents, index, index entries by id, summaries, ended documents. ARGV: id, channel, now. A
- * document that was written again meanwhile is not an ended one, and stays.
+ * KEYS: documents, index, index entries by id, summaries, ended documents. ARGV: id, channel, now.
+ * A document that was written again meanwhile is not an ended one, and stays.
  */
 const REMOVE_ENDED = `${REQUIRE_VIEW}${SET_INDEX_LUA}
 local endedAt = redis.call('ZSCORE', KEYS[5], ARGV[1])
@@ -247,8 +247,9 @@ export function makeVersionedDocuments<D extends Document>(
     }
     await lease.release();
   };
-  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids, without
-   * those that were deleted since the ids were read; `next` is the last id, if there are more. */
+  /** The documents with the ids of a set, whose keys are `<owner>/<id>`, in the order of the ids,
+   * without those that were deleted since the ids were read; `next` is the last id, if there are
+   * more. */
   async function listOwned(set: string, owner: string, { after, countMax, bytesMax }: OwnedPage) {
     const from = after === undefined ? '-' : `(${after}`;
     const ids = await listIds([set], [from, '+', 'BYLEX', 'LIMIT', 0, countMax + 1]);
@@ -355,8 +356,8 @@ export async function* eachDocument<D>(scan: DocumentScan<D>): AsyncGenerator<D>
 const SCAN_COUNT = 100;
 
 /**
- * KEYS: the hash of each id. ARGV: most bytes, ids. Returns documents from the first id on until they
- * have the most bytes, at least one; '' for an id without a document.
+ * KEYS: the hash of each id. ARGV: most bytes, ids. Returns documents from the first id on until
+ * they have the most bytes, at least one; '' for an id without a document.
  */
 const READ_PAGE = `${REQUIRE_VIEW}
 local found, bytes = {}, 0

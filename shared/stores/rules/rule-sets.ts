@@ -85,9 +85,9 @@ return 1
 `;
 
 /**
- * KEYS: users, deletion. ARGV: holder. A score is the time at which the entry ends. Returns 0 while a
- * watch refers to the rule set, 2 while another deletion is under way: its mark must stay until it
- * ends.
+ * KEYS: users, deletion. ARGV: holder. A score is the time at which the entry ends. Returns 0 while
+ * a watch refers to the rule set, 2 while another deletion is under way: its mark must stay until
+ * it ends.
  */
 const BEGIN_DELETION = `${REQUIRE_VIEW}${LUA_NOW}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

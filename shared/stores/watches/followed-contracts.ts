@@ -46,11 +46,11 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: contracts of the watch, silent changes of it. ARGV: uid, account, then the watch's contracts
- * from now on (`chainId/address`). A chain's hash counts the watches of each contract, and one for
- * each account and for each app those of its watches. The places of a chain are shared under the rule
- * of `FairShares`: a contract for which the owner has no room is left out, unless it is followed
- * already.
+ * KEYS: contracts of the watch, silent changes of it. ARGV: uid, account, then the watch's
+ * contracts from now on (`chainId/address`). A chain's hash counts the watches of each contract,
+ * and one for each account and for each app those of its watches. The places of a chain are shared
+ * under the rule of `FairShares`: a contract for which the owner has no room is left out, unless it
+ * is followed already.
  */
 const FOLLOW = `${REQUIRE_VIEW}${LUA_HAS_ROOM}
 local app = string.match(ARGV[1], '^[^/]*')

@@ -19,8 +19,8 @@ const TOMBSTONE_MS = 86_400_000;
 const idsKey = (clientId: string): string => `watches:of:${clientId}`;
 /** The set of slots that limits the watches of an app; see `leased-slots.ts`. */
 export const watchSlotsKey = (clientId: string): string => `places:watches:${clientId}`;
-/** The watches whose sweeps the owner of a partition starts and ends, by due time. Every change of a
- * document makes its watch due. */
+/** The watches whose sweeps the owner of a partition starts and ends, by due time. Every change of
+ * a document makes its watch due. */
 const dueKey = (partition: number): string => `watches:due:${partition}`;
 /** The due time of a watch: the sorted set and its member there. */
 export const dueTimeOf = (uid: string): { readonly key: string; readonly member: string } => ({

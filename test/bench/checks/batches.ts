@@ -148,8 +148,8 @@ export async function benchBatches(): Promise<Table> {
   };
 }
 
-/** Makes the accounts of a batch, which takes this process 100 ms or more, and returns what sends it
- * and waits for its end. */
+/** Makes the accounts of a batch, which takes this process 100 ms or more, and returns what sends
+ * it and waits for its end. */
 function prepareBatch(
   bench: BenchSystem,
   batches: BatchClient,

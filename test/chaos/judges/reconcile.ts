@@ -165,7 +165,8 @@ export async function topicEnds({ open }: ChaosSystem): Promise<TopicEnds> {
   return { requested, completed, webhooks };
 }
 
-/** The results of checks among the webhooks since then; the others are events, alerts and resends. */
+/** The results of checks among the webhooks since then; the others are events, alerts and
+ * resends. */
 async function countResults({ open }: ChaosSystem, from: TopicEnds['webhooks']): Promise<number> {
   let count = 0;
   await open.kafka.readTopic({

@@ -63,8 +63,8 @@ const textsOf = async (place: number) => {
   return text.split('\n').flatMap((line) => line.trim() || []);
 };
 
-/** Loads the watch anew until its rows are as expected: the view knows of an event a moment after its
- * receiver. While the page refreshes it shows the old rows, and what is done then is undone. */
+/** Loads the watch anew until its rows are as expected: the view knows of an event a moment after
+ * its receiver. While the page refreshes it shows the old rows, and what is done then is undone. */
 const expectRows = (assert: () => Promise<void>) =>
   waitUntilPasses(async () => {
     await dev.visit(`${app.path}/watches/guild`);

@@ -1,5 +1,5 @@
-// The starter itself: that none of its processes outlives it, however and whenever it ends before the
-// system is ready. Each test has its own data directory and ports.
+// The starter itself: that none of its processes outlives it, however and whenever it ends before
+// the system is ready. Each test has its own data directory and ports.
 import { rmSync } from 'node:fs';
 import { isPortFree } from '../../../deploy/local/settings/ports.ts';
 import { readSystemFile } from '../../../deploy/local/system/system-file.ts';

@@ -1,8 +1,8 @@
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** What the server of the global set-up lends: to one suite at a time, but for the client's project,
- * which suites copy. */
+/** What the server of the global set-up lends: to one suite at a time, but for the client's
+ * project, which suites copy. */
 type Part = 'infrastructure' | 'system' | 'client';
 
 async function ask(method: 'GET' | 'DELETE', part: Part): Promise<string> {

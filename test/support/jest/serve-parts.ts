@@ -11,8 +11,8 @@ import { startSharedSystem } from './start-shared-system.ts';
 const SYSTEMS_MAX = 2;
 
 /**
- * Lends the parts that suites share, each to one suite at a time. A part is started when it is asked
- * for and none is free, and ends when no suite will ask for it any more.
+ * Lends the parts that suites share, each to one suite at a time. A part is started when it is
+ * asked for and none is free, and ends when no suite will ask for it any more.
  *
  * - `GET /infrastructure/<worker id>`: where a broker, a Redis and a chain are;
  * - `GET /system/<worker id>`: where a whole system is;

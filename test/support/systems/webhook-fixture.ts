@@ -16,8 +16,8 @@ import { connectTestRedis, testConfig, testContext } from '../infrastructure/con
 import { waitUntil } from '../wait-until.ts';
 import { type SpawnedProcess, spawnNode } from './spawn-process.ts';
 
-/** The fixture for a test of the real dispatcher: a system of its own on the Kafka and in a database
- * of the Redis of this run, and one client app. */
+/** The fixture for a test of the real dispatcher: a system of its own on the Kafka and in a
+ * database of the Redis of this run, and one client app. */
 export type WebhookFixture = AsyncDisposable & {
   /** Names the fixture's own system. */
   readonly config: CommonConfig;

@@ -97,8 +97,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal,
     });
-    // Too few answers, and the other endpoints no longer have the block, or answer from another one:
-    // the check restarts at another block.
+    // Too few answers, and the other endpoints no longer have the block, or answer from another
+    // one: the check restarts at another block.
     const isGone = failure?.kind === 'block-unavailable' || failure?.kind === 'block-mismatch';
     const isEnough = answers.length >= options.quorum;
     if (answers.length > 0 && (isEnough || !isGone)) return applyAnswers(batch, answers);
@@ -138,7 +138,8 @@ function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
   let suspicion: Suspicion | undefined;
   let isOpen = false;
   for (const [index, entry] of entries.entries()) {
-    // Most wallets hold nothing: equal readings in a row are judged once, and share one observation.
+    // Most wallets hold nothing: equal readings in a row are judged once, and share one
+    // observation.
     const isSame = ({ readings }: Answer) => readings[index] === readings[index - 1];
     if (index === 0 || !answers.every(isSame)) {
       column = columnOf(answers, index);

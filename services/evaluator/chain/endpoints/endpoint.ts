@@ -50,9 +50,9 @@ export type Capabilities = {
 const STRIKES_MAX = 6;
 const OPEN_TIMES = { openMsMin: 500, openMsMax: 8_000 };
 /**
- * What a probe has found is believed for this time, which doubles with each probe that finds the same
- * and begins anew after a change: a probe may cost twenty calls. The maximum bounds how long an
- * endpoint that begins to serve another chain is not found out.
+ * What a probe has found is believed for this time, which doubles with each probe that finds the
+ * same and begins anew after a change: a probe may cost twenty calls. The maximum bounds how long
+ * an endpoint that begins to serve another chain is not found out.
  */
 const BELIEVED_MS_MIN = 60_000;
 const BELIEVED_MS_MAX = 300_000;
@@ -89,8 +89,8 @@ export type Callable = {
   readonly use: <T>(signal: AbortSignal, send: (rpc: Rpc) => Promise<T>) => Promise<T>;
 };
 
-/** The part of the rate for calls that serve one client alone: it has named their block, or they ask
- * a wallet. */
+/** The part of the rate for calls that serve one client alone: it has named their block, or they
+ * ask a wallet. */
 const OWN_PART = 1 / 4;
 /** Reads of one call, unless the operator or a refusal sets fewer. */
 const READS_MAX = 1_000;

@@ -265,8 +265,8 @@ const REVOKED_TOGETHER_MS = 3_600_000;
  *
  * KEYS: members of the partition, ids, figures, due, outbox, wallets. ARGV: name (uid and
  * member id), version before ('' for none), stored, 1 if it is not removed, due time ('' for none),
- * changes of the figures (JSON), digits of wallets to add (`+…`) and to remove (`-…`), `SADD` or `SREM`
- * for the outbox.
+ * changes of the figures (JSON), digits of wallets to add (`+…`) and to remove (`-…`), `SADD` or
+ * `SREM` for the outbox.
  */
 const WRITE = `${REQUIRE_VIEW}
 local name, id = ARGV[1], string.match(ARGV[1], '^[^/]*/[^/]*/[^/]*/(.*)$')
@@ -305,8 +305,8 @@ if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZREM', KEYS[2], unpack(na
 return 1
 `;
 
-/** KEYS: members of the partition. ARGV: member id, version. Answers the stored member if it is newer,
- * else '': many large members at once would not be read in time. */
+/** KEYS: members of the partition. ARGV: member id, version. Answers the stored member if it is
+ * newer, else '': many large members at once would not be read in time. */
 const READ_NEWER = `
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local version = stored and tonumber(string.match(stored, '^(%d+) '))

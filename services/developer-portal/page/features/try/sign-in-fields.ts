@@ -24,8 +24,8 @@ const hexOf = (text) =>
 type Wallet = { request: (call: object) => Promise<string> };
 const walletOfBrowser = () => (globalThis as { ethereum?: Wallet }).ethereum;
 
-/** Proves that the person who tries the check has its wallets: a message for each, signed by a wallet of
- * the browser, or elsewhere and pasted. */
+/** Proves that the person who tries the check has its wallets: a message for each, signed by a
+ * wallet of the browser, or elsewhere and pasted. */
 export function SignInFields({ check, chains, setCheck }) {
   const { app, clientId, base } = useApp();
   const signed: SignIn[] = Array.isArray(check['signIn']) ? check['signIn'] : [];
