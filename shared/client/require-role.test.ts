@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 // The framework of the library's users, with its own error handler.
 import express from 'express';
+import { serveOnLoopback } from '../../test/support/fakes/serve-on-loopback.ts';
 import type { CheckResult } from './api-types.ts';
 import { RolecallError } from './http/rolecall-error.ts';
 import { requireRole } from './require-role.ts';
@@ -161,16 +161,10 @@ test.each([
 
 /** What a visitor of `/` gets from a server of its own. */
 async function visit(listener: RequestListener) {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    const { status, headers } = response;
-    return { status, retryAfter: headers.get('retry-after'), text: await response.text() };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  await using server = await serveOnLoopback(listener);
+  const response = await fetch(`${server.url}/`);
+  const { status, headers } = response;
+  return { status, retryAfter: headers.get('retry-after'), text: await response.text() };
 }
 
 describe("with Express's own error handler", () => {

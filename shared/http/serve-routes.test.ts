@@ -1,14 +1,14 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ServiceError } from '#shared/errors.ts';
 import { makeLogger } from '#shared/telemetry/log.ts';
+import { serveOnLoopback } from '../../test/support/fakes/serve-on-loopback.ts';
 import { instanceOf, setClient } from './exchange-trace.ts';
 import { Problem, problemBody } from './problem.ts';
 import { type Route, type ServeOptions, serveRoutes } from './serve-routes.ts';
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
+let servers = new AsyncDisposableStack();
+afterEach(async () => {
+  await servers.disposeAsync();
+  servers = new AsyncDisposableStack();
 });
 
 async function start(routes: readonly Route[], options: Partial<ServeOptions> = {}) {
@@ -27,11 +27,8 @@ async function start(routes: readonly Route[], options: Partial<ServeOptions> = 
     log: makeLogger('test', 'info', { write: (line: string) => void lines.push(line) }),
     ...options,
   });
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  servers.push(server);
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  const ask = (method: string, path: string) => fetch(`http://127.0.0.1:${port}${path}`, { method });
+  const { url } = servers.use(await serveOnLoopback(listener));
+  const ask = (method: string, path: string) => fetch(url + path, { method });
   return { ask, timed, lines };
 }
 

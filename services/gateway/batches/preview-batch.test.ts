@@ -173,18 +173,12 @@ describe('the faults of a preview', () => {
     expect(gateway.admitted.every(({ check }) => check === undefined || check.isTrial)).toBe(true);
   });
 
-  it.each<[string, FakeOptions, number, string, number[]]>([
-    ['the quota', { admit: refuseTrials('quota-exceeded') }, 429, 'monthly-quota-exceeded', [1, 7]],
-    [
-      "the account's bytes of the day",
-      { admit: refuseTrials('bytes-exceeded') },
-      429,
-      'rate-limited',
-      [1, 7],
-    ],
-    ['the lane', { admit: refuseTrials('lane-full') }, 503, 'overloaded', [1, 7]],
-    ['unfinished batches', { unfinished: 2 }, 409, 'limit-reached', [1, 7]],
-  ])('are, before any member is read, %s without room for it', async (_, options, status, code, costs) => {
+  it.each<[string, FakeOptions, number, string]>([
+    ['the quota', { admit: refuseTrials('quota-exceeded') }, 429, 'monthly-quota-exceeded'],
+    ["the account's bytes of the day", { admit: refuseTrials('bytes-exceeded') }, 429, 'rate-limited'],
+    ['the lane', { admit: refuseTrials('lane-full') }, 503, 'overloaded'],
+    ['unfinished batches', { unfinished: 2 }, 409, 'limit-reached'],
+  ])('are, before any member is read, %s without room for it', async (_, options, status, code) => {
     const onRead = jest.fn();
     const gateway = await startWith(() => membersOf(7), options, { onRead });
     for (const headers of [{}, { 'idempotency-key': 'k' }]) {
@@ -192,7 +186,8 @@ describe('the faults of a preview', () => {
       expect([response.status, (await problemOf(response))['code']]).toEqual([status, code]);
     }
     const trials = gateway.admitted.flatMap(({ check }) => check ?? []);
-    expect(trials).toEqual(costs.map((cost) => expect.objectContaining({ isTrial: true, cost })));
+    // With a key it may be a replay: there is no trial before its members are counted.
+    expect(trials).toEqual([1, 7].map((cost) => expect.objectContaining({ isTrial: true, cost })));
     expect(onRead).not.toHaveBeenCalled();
   });
 

@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
+import { serveOnLoopback } from '../../../test/support/fakes/serve-on-loopback.ts';
 import { makeStreamResults } from './stream-results.ts';
 
 const APP = { accountId: 'acc', clientId: 'app' };
@@ -24,12 +23,9 @@ test('of all downloads one part is read at a time, so that many leave the CPU to
   const app = express().get('/', (request, response) =>
     streamResults({ app: APP, requestId: 'r', from: 0, to: LINES }, request, response, {}),
   );
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const texts = await Promise.all(Array.from({ length: DOWNLOADS }, async () => (await fetch(url)).text()));
+  await using server = await serveOnLoopback(app);
+  const download = async () => (await fetch(server.url)).text();
+  const texts = await Promise.all(Array.from({ length: DOWNLOADS }, download));
   expect(texts).toEqual(Array(DOWNLOADS).fill('0\n1\n2\n3\n'));
   expect([readingMost, partCount]).toEqual([1, DOWNLOADS * LINES]);
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
 });
