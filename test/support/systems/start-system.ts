@@ -130,19 +130,18 @@ export async function findPortBase(place = Number(process.env['JEST_WORKER_ID'] 
   for (let tries = 0; tries < BASE_TRIES_MAX; tries++) {
     const slot = range * BASES_PER_RANGE + Math.floor(Math.random() * BASES_PER_RANGE);
     const base = BASE_MIN + BASE_STEP * slot;
-    const needed = portsOf(base);
-    const free = await Promise.all(needed.map(isPortFree));
-    if (free.every(Boolean)) return base;
+    if (await arePortsFree(base)) return base;
   }
   throw new Error('no free ports for a system');
 }
 
-function portsOf(portBase: number): number[] {
+async function arePortsFree(portBase: number): Promise<boolean> {
   const counts = { gateways: 3, evaluators: 3, resultStores: 3, dispatchers: 3, watchers: 3 };
   const rest = { data: '', once: false, demo: false, json: true, chains: undefined };
   const { processes, ...ports } = planPorts({ portBase, ...counts, ...rest });
   const own = processes.flatMap(({ opsPort, httpPort }) => (httpPort ? [opsPort, httpPort] : [opsPort]));
-  return [...Object.values(ports), ...own];
+  const free = await Promise.all([...Object.values(ports), ...own].map(isPortFree));
+  return free.every(Boolean);
 }
 
 type Start = { readonly portBase: number; readonly data: string; readonly args?: readonly string[] };
@@ -171,14 +170,13 @@ export const untilGone = (processes: readonly ProcessIdentity[]): Promise<unknow
   waitUntil('the end of every process', () => !processes.some(isRunning));
 
 const bases = new Set<number>();
-/** A base whose first ports are unused, far below those of the systems that tests wait for. Each is
+/** A base whose ports are unused, far below those of the systems that tests wait for. Each is
  * given once. */
 export async function findFreeBase(): Promise<number> {
   return waitUntil('free ports', async () => {
     const base = 12_000 + 100 * Math.floor(Math.random() * 80);
     if (bases.has(base)) return false;
     bases.add(base);
-    const needed = [0, 1, 2, 3, 4, 5, 40, 41, 42, 43, 44].map((offset) => base + offset);
-    return (await Promise.all(needed.map(isPortFree))).every(Boolean) && base;
+    return (await arePortsFree(base)) && base;
   });
 }
