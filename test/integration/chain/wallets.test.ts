@@ -252,7 +252,7 @@ describe('a wallet that is not deployed (ERC-6492)', () => {
     expect(await judge('owned', wrapped('factory', callOf('WalletFactory', 'fail'), own))).toBe('proved');
   });
 
-  it('is proved behind a call to itself that prepares it: whoever may make the call, is proved', async () => {
+  it('is proved behind a call to itself that prepares it: each account that may make the call is proved', async () => {
     const prepare = callOf('OpenWallet', 'initialise', SIGNER.address);
     expect(await judge('open', own)).toBe('sign-in-refused');
     expect(await judge('open', wrapped('open', prepare, own))).toBe('proved');

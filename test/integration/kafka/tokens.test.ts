@@ -62,7 +62,7 @@ function aToken(seconds: number): string {
   return `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
 }
 
-/** As whoever keeps a file of tokens should do it: nobody reads half of one. */
+/** As a program that keeps a file of tokens should do it: no reader sees half of one. */
 function writeToken(file: string, token: string): void {
   writeFileSync(`${file}.new`, token);
   renameSync(`${file}.new`, file);

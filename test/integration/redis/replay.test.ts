@@ -62,7 +62,7 @@ test('between the opening and the return of the results polls find nothing yet, 
   await replayAndLook(async () => {
     expect(await views.views.readState()).toBe('open');
     expect(await results.readMany([old.requestId])).toEqual([undefined]);
-    // Whoever must not take that for an answer does not get one.
+    // A caller that must not take that for an answer does not get one.
     await expect(results.read(old.requestId)).rejects.toMatchObject(isRebuilding);
     await expect(webhookBodies.keep(mailed, Date.now())).rejects.toMatchObject(isRebuilding);
     const again = savingOf({ ...old, resultJson: '{"n":2}' });

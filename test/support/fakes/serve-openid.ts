@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 // @ts-expect-error It has no types.
 import Provider from 'oidc-provider';
 
-// A real OpenID provider on loopback, as a process of its own. Whoever comes is signed in as the
+// A real OpenID provider on loopback, as a process of its own. Every visitor is signed in as the
 // claims that `login_hint` has as JSON, or else PERSON. See openid-provider.ts.
 
 const { PORT, REDIRECT_URIS = '', CLIENT_SECRET, PERSON = '{}' } = process.env;
