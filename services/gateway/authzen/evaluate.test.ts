@@ -15,6 +15,8 @@ import { makeFakeRuleSets } from '../../../test/support/fakes/fake-rule-sets.ts'
 
 const startFake = fakeGateways();
 
+afterEach(() => void jest.restoreAllMocks());
+
 const ALICE = '0x52908400098527886E0F7030069857D2E4169EE7';
 const BOB = '0x8617E340B3D01FA5F11F306F4090FD50E238070D';
 const native = (roleId: string) => ({ type: 'NATIVE', chainId: 1, roleId });
@@ -544,17 +546,32 @@ describe('the semantics of a list', () => {
     },
   );
 
-  it('begins no check after the deadline of the request, and does not charge it', async () => {
-    const gateway = await start({ syncDeadlineMs: 20, publish: async () => undefined });
-    const options = { evaluations_semantic: 'permit_on_first_permit' };
-    const response = await list(gateway, { ...ask('club/gold'), evaluations: [GRANTED, DENIED], options });
-    expect(await outcomesOf(response)).toEqual([
-      [false, 'undetermined'],
-      [false, 'undetermined'],
-    ]);
-    expect(gateway.published).toHaveLength(1);
-    expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
-  });
+  it.each([
+    ['did not end until then', () => undefined],
+    ['ended late', evaluate],
+  ])(
+    'begins no check after the deadline of the request, and does not charge it: the one before it %s',
+    async (_, end) => {
+      const now = jest.spyOn(performance, 'now');
+      const gateway: FakeGateway = await start({
+        syncDeadlineMs: 50,
+        async publish(message) {
+          const result = end(message);
+          if (result === undefined) return;
+          now.mockReturnValue(performance.now() + 50);
+          gateway.complete(message.requestId, result);
+        },
+      });
+      const options = { evaluations_semantic: 'permit_on_first_permit' };
+      const response = await list(gateway, { ...ask('club/gold'), evaluations: [LOST, DENIED], options });
+      expect(await outcomesOf(response)).toEqual([
+        [false, 'undetermined'],
+        [false, 'undetermined'],
+      ]);
+      expect(gateway.published).toHaveLength(1);
+      expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
+    },
+  );
 
   it('does not charge the checks that a bug in another one kept from running', async () => {
     const gateway = await start({ publish: () => Promise.reject(new Error('a bug')) });

@@ -62,6 +62,7 @@ export async function runChecks(
     for (const waiting of waits) waiting.cancel();
   });
   const endings = new Map<ValidCheck, Promise<Ended>>();
+  let isOverdue = false;
   let publishedCount = 0;
   let refundCount = 0;
 
@@ -87,6 +88,7 @@ export async function runChecks(
     if (publishedCount === checks.size) deps.freeMemory(response);
     try {
       const resultJson = await waiting?.result;
+      isOverdue ||= resultJson === undefined;
       if (resultJson === undefined) return { problem: deadlineExceeded(requestId) };
       const result: CheckResult = JSON.parse(resultJson);
       // The result-store refunded the charge when it saved this result.
@@ -108,10 +110,10 @@ export async function runChecks(
     endOf(check) {
       const known = endings.get(check);
       if (known) return known;
-      // One after another, the earlier ones may have used up the time.
-      // A timer may end up to 1 ms early: the check before this one has waited until the deadline.
-      if (endings.size > 0 && performance.now() - arrivedAt >= deps.syncDeadlineMs - 1)
-        return Promise.resolve({ problem: OVERDUE });
+      // One after another, the earlier ones may have used up the time. A timer may end early: after
+      // a check that waited until the deadline, the clock is not asked.
+      isOverdue ||= endings.size > 0 && performance.now() - arrivedAt >= deps.syncDeadlineMs;
+      if (isOverdue) return Promise.resolve({ problem: OVERDUE });
       const ending = end(check);
       endings.set(check, ending);
       return ending;
