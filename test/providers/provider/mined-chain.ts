@@ -7,9 +7,11 @@ import { deployHostileContracts, type HostileContract } from '../../support/cont
 
 /** More than the hashes that EIP-2935 keeps, so that the contract can be asked for all of them. */
 const FIRST_BLOCK = 10_000;
-/** Blocks before the run: more than nodes keep states of, so that there is pruned state to ask
- * for. */
+/** Blocks before the run, or a few more: more than nodes keep states of, so that there is pruned
+ * state to ask for. */
 const BLOCKS_BEFORE = 200;
+/** Before these blocks, longer than it takes to deploy the contracts. */
+const DEPLOY_MS = 60_000;
 
 /** The fields of a header that the simulator needs. */
 export type MinedBlock = {
@@ -37,20 +39,21 @@ export type MinedChain = AsyncDisposable &
   };
 
 /** Starts anvil with the demo tokens and mines a block every `blockTimeMs`, with the time of the
- * machine's clock. */
+ * machine's clock. The blocks before the run have the times that they would have had. */
 export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> {
   const [port = 0] = await findFreePorts(1);
   await using scope = new AsyncDisposableStack();
-  const {
-    rpc,
-    pid,
-    chainId: _,
-    ...chain
-  } = scope.use(await startChain({ port, args: ['--number', String(FIRST_BLOCK)] }));
+  const firstMs = Date.now() - BLOCKS_BEFORE * blockTimeMs;
+  const genesis = Math.floor((firstMs - DEPLOY_MS) / 1_000);
+  const args = ['--number', String(FIRST_BLOCK), '--timestamp', String(genesis)];
+  const { rpc, pid, chainId: _, ...chain } = scope.use(await startChain({ port, args }));
   scope.use(killedAtExit(pid));
   const hostile = await deployHostileContracts(rpc);
-  await callJsonRpc(rpc, 'anvil_mine', [`0x${BLOCKS_BEFORE.toString(16)}`]);
   await callJsonRpc(rpc, 'evm_setAutomine', [false]);
+  const mineAt = async (ms: number): Promise<void> => {
+    await callJsonRpc(rpc, 'evm_setNextBlockTimestamp', [Math.floor(ms / 1_000)]);
+    await callJsonRpc(rpc, 'evm_mine', []);
+  };
   const blocks: MinedBlock[] = [];
   const byHash = new Map<string, MinedBlock>();
   const learn = async (number: number, minedMs: number): Promise<void> => {
@@ -60,6 +63,7 @@ export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> 
     blocks[number] = block;
     byHash.set(hash, block);
   };
+  for (let ms = firstMs; ms < Date.now(); ms += blockTimeMs) await mineAt(ms);
   const count = Number(await callJsonRpc(rpc, 'eth_blockNumber', []));
   const numbers = Array.from({ length: count - FIRST_BLOCK + 1 }, (_, at) => FIRST_BLOCK + at);
   await Promise.all(numbers.map((number) => learn(number, Number.NEGATIVE_INFINITY)));
@@ -67,8 +71,7 @@ export async function startMinedChain(blockTimeMs: number): Promise<MinedChain> 
   const mining = (async () => {
     for (let dueMs = performance.now(); ; dueMs += blockTimeMs) {
       await delay(Math.max(0, dueMs - performance.now()), undefined, { signal: stopping.signal });
-      await callJsonRpc(rpc, 'evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1_000)]);
-      await callJsonRpc(rpc, 'evm_mine', []);
+      await mineAt(Date.now());
       await learn(blocks.length, performance.now());
     }
   })().catch((error: unknown) => {
