@@ -2,8 +2,7 @@ import type { LogPosition, LogPositionChange } from '#shared/stores/watches/log-
 import type { Block } from '../blocks/block.ts';
 import { BlockTime } from '../endpoints/block-time.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
-import type { ContractState } from './contract-states.ts';
-import { ChainFollower, type Transferred } from './follow-chain.ts';
+import { ChainFollower, type ContractState, type Transferred } from './follow-chain.ts';
 import { TooManyLogs, TooManyTransfers } from './read-logs.ts';
 import type { LogRange, TransferLog } from './transfer-log.ts';
 

@@ -2,7 +2,6 @@ import type { Block } from '../blocks/block.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { startTimeLimit } from '../rpc/time-limit.ts';
-import { type ContractState, LIVE, stateOfFailure, sweepsOnly } from './contract-states.ts';
 import {
   applyRead,
   type DueTransfer,
@@ -28,6 +27,11 @@ export type Transferred = {
   readonly isDropped: boolean;
   readonly event?: TransferEvent | undefined;
 };
+
+/** How a contract is followed; the reason in plain words. */
+export type ContractState =
+  | { readonly state: 'live' }
+  | { readonly state: 'sweeps-only'; readonly reason: string };
 
 export type FollowerOptions = SavedWindowOptions & {
   readonly blockTime: Pick<BlockTime, 'ms' | 'blocksIn'>;
@@ -85,6 +89,10 @@ const NOTE_READ_MS = 10_000;
 /** Logs that are further behind the head than this are not `live`. */
 const BEHIND_MS_MAX = 15_000;
 
+const LIVE: ContractState = { state: 'live' };
+
+const sweepsOnly = (reason: string): ContractState => ({ state: 'sweeps-only', reason });
+
 const BEHIND = sweepsOnly(
   'The endpoints of the chain have the logs of a block more than 15 s after the block.',
 );
@@ -92,6 +100,20 @@ const CATCHING_UP = sweepsOnly('The reader of logs is catching up with the chain
 const TOO_BUSY = sweepsOnly(
   `The contract has more than ${TRANSFERS_PER_SECOND_MAX} transfers per second, or too many for one read.`,
 );
+
+const REASONS: Partial<Record<FailureKind, string>> = {
+  'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
+  'too-many-logs': 'The newest blocks have more logs than one read may return.',
+  'chain-stale': 'The newest block of the chain is too old.',
+  'rate-limited': 'The endpoints of the chain are rate-limited.',
+  'over-rate': 'The endpoints of the chain are rate-limited.',
+  'block-unavailable': 'No endpoint of the chain has the logs of the newest blocks yet.',
+  timeout: 'No endpoint of the chain answered eth_getLogs in time.',
+  malformed: 'No endpoint of the chain gave a correct answer to eth_getLogs.',
+  'block-mismatch': 'The endpoints of the chain are on different forks.',
+};
+const REASON = 'No endpoint of the chain answered eth_getLogs.';
+const NOT_RPC = 'Transfers cannot be published, because Redis or the broker does not answer.';
 
 /**
  * Follows the transfers of the watched contracts of one chain.
@@ -360,3 +382,13 @@ const parseName = (name: string): { contract: string; account: string } => {
   const [contract = '', account = ''] = name.split('/');
   return { contract, account };
 };
+
+/** The state of contracts whose logs could not be read: a known reason, or else the endpoint's own
+ * words. */
+function stateOfFailure(error: unknown): ContractState {
+  if (!(error instanceof RpcFailure)) return sweepsOnly(NOT_RPC);
+  const { kind, words } = error;
+  const said =
+    words === undefined ? REASON : `No endpoint of the chain returns the logs; the last one said: ${words}`;
+  return sweepsOnly(REASONS[kind] ?? said);
+}
