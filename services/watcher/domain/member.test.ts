@@ -262,16 +262,24 @@ describe('what a member is owed', () => {
     expect(owe(member, owed, rulesNow({ forks })).member.owed).toEqual(owed);
   });
 
-  test('makes it due at once, after 5 s, then at doubling intervals up to 10 minutes; a probe every 5 s', () => {
+  test('makes it due after 5 s, then at doubling intervals up to 10 minutes; a probe every 5 s', () => {
     const since = Date.parse(at(0));
     const owing = { ...holder(), owed: { since: at(0), blocks: {}, why: { cause: 'schedule' as const } } };
     const waitAfter = (ms: number, options = {}) => (dueAtOf(owing, since + ms, options) ?? 0) - since - ms;
-    expect(waitAfter(1_000, { isFirst: true })).toBe(0);
     expect([1_000, 5_000, 10_000, 300_000, 900_000].map((ms) => waitAfter(ms))).toEqual([
       ...[5_000, 5_000, 10_000, 300_000, 600_000],
     ]);
-    expect(waitAfter(300_000, { isProbe: true })).toBe(5_000);
+    expect(waitAfter(300_000, { isSoon: true })).toBe(5_000);
     expect(dueAtOf(holder(), since)).toBeUndefined();
+  });
+
+  test('makes it due sooner after each dropped answer, once the head that it had read is too old to be used', () => {
+    const since = Date.parse(at(0));
+    const owing = { ...holder(), owed: { since: at(0), blocks: {}, why: { cause: 'transfer' as const } } };
+    const waits = [0, 100, 600, 1_200].map(
+      (ms) => (dueAtOf(owing, since + ms, { isDropped: true }) ?? 0) - since - ms,
+    );
+    expect(waits).toEqual([600, 600, 600, 1_200]);
   });
 });
 

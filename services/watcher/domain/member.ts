@@ -124,26 +124,28 @@ export const releaseHeld = (member: WatchMember, at: string): Applied =>
  * When a member is to be checked by itself, epoch ms: it is owed a check, or the grace of a
  * revocation ends.
  *
- * @param isFirst whether nothing was owed before
- * @param isProbe whether this member stands for all those that the chain owes
+ * @param isDropped whether an answer was dropped, not unread
+ * @param isSoon whether the shortest wait is enough: the first one, or for all that the chain owes
  */
 export function dueAtOf(
   { owed, roles }: WatchMember,
   nowMs: number,
-  { isFirst = false, isProbe = false }: { readonly isFirst?: boolean; readonly isProbe?: boolean } = {},
+  { isDropped = false, isSoon = false }: { readonly isDropped?: boolean; readonly isSoon?: boolean } = {},
 ): number | undefined {
   const looks = roles.flatMap(({ heldBack }) =>
     heldBack?.graceUntil !== undefined && isPending(heldBack) ? [Date.parse(heldBack.graceUntil)] : [],
   );
   if (owed === undefined) return looks.length === 0 ? undefined : Math.max(nowMs, Math.min(...looks));
-  const owedMs = Math.max(RETRY_MS.min, Math.min(nowMs - Date.parse(owed.since), RETRY_MS.max));
-  const retryAtMs = nowMs + (isFirst ? 0 : isProbe ? RETRY_MS.min : owedMs);
+  const firstMs = isDropped ? RETRY_MS.dropped : RETRY_MS.unread;
+  const owedMs = Math.max(firstMs, Math.min(nowMs - Date.parse(owed.since), RETRY_MS.max));
+  const retryAtMs = nowMs + (isSoon ? firstMs : owedMs);
   // A look that is over and could not be made is owed.
   return Math.min(retryAtMs, ...looks.filter((atMs) => atMs > nowMs));
 }
 
-/** Waits between checks of a member that is owed one. */
-const RETRY_MS = { min: 5_000, max: 600_000 } as const;
+/** Waits between checks of a member that is owed one: after a dropped answer, longer than an
+ * evaluator goes on using the head whose age made the answer void. */
+const RETRY_MS = { dropped: 600, unread: 5_000, max: 600_000 } as const;
 
 type EventWhy = { readonly cause: EventCause; readonly transfer?: Transfer | undefined };
 type Ctx = { member: WatchMember; answer: Answer; rules: Rules; hold: Hold };

@@ -224,13 +224,13 @@ test('a member whose transfer could not be read stays due, later each time, unti
   });
 });
 
-test('an answer from a fork that is gone makes the member due at once', async () => {
+test('an answer from a fork that is gone makes the member due once its head is too old to be used', async () => {
   const forks = [{ from: 4, knownAt: Date.parse(atSecond(20)) }];
   const world = makeWorld({ member: seen, forks });
   world.known.due = undefined;
   await world.handle(anAnswer(aMember(), false, 5, { why: { cause: 'transfer' }, owed: { '1': 5 } }));
   expect(world.events).toEqual([]);
-  expect(world.known).toMatchObject({ due: NOW, member: { owed: { blocks: { '1': 5 } } } });
+  expect(world.known).toMatchObject({ due: NOW + 600, member: { owed: { blocks: { '1': 5 } } } });
 });
 
 test('a check of former wallets leaves a member due whose wallets were replaced', async () => {
@@ -259,7 +259,7 @@ test('a check that was evaluated after its rules were replaced revokes nothing, 
   const world = makeWorld({ member: seen, ruleSet });
   await world.handle(anAnswer(aMember(), false, 2, { why: { cause: 'transfer' } }));
   expect(world.events).toEqual([]);
-  expect(world.known.due).toBe(NOW);
+  expect(world.known.due).toBe(NOW + 600);
   await world.handle(anAnswer(aMember(), false, 3, { rules: rulesStampOf(ruleSet, aWatch()) }));
   expect(world.events).toHaveLength(1);
 });
@@ -370,14 +370,14 @@ test('a check that an interrupted sweep requests twice is refunded once, and the
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
 
-test('a transfer whose check was answered by an endpoint that lags behind is checked again at once, and then at doubling intervals', async () => {
+test('a transfer whose check was answered by an endpoint that lags behind is checked again soon, and then at doubling intervals', async () => {
   const seenBlock: Checked['seen'] = { '1': { block: 60, askedAt: Date.parse(atSecond(60)) } };
   const world = makeWorld({ member: { ...seen, checked: aCheck(1, { seen: seenBlock }) } });
   const behind = (second: number) =>
     anAnswer(aMember(), true, second, { why: { cause: 'transfer' }, owed: { '1': 61 } });
   await world.handle(behind(50));
   expect(world.known).toMatchObject({
-    due: NOW,
+    due: NOW + 600,
     member: { owed: { blocks: { '1': 61 }, since: atSecond(50) }, roles: seen.roles },
   });
   world.known.due = undefined;
@@ -394,7 +394,7 @@ test('an owed block without its check is owed by the member that has not seen it
   };
   await world.handle(owe);
   expect(world.known).toMatchObject({
-    due: NOW,
+    due: NOW + 600,
     member: { owed: { blocks: { '1': 7 }, why: { cause: 'transfer' } } },
   });
 });

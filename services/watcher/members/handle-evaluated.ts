@@ -292,15 +292,15 @@ async function writeChange(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (!isPresent(before)) return undefined;
     const nowMs = now();
-    const { member, event, isDropped } = change(before);
+    const { member, event, isDropped = false } = change(before);
     if (member === before) return undefined;
     const unreadChains = unreadChainsOf(member, answers?.get(member.memberId));
-    const isFirst = isDropped === true && before.owed === undefined;
+    const isSoon = isProbe(deps, member, unreadChains) || (isDropped && before.owed === undefined);
     // A decision leaves a member due whose new wallets were not checked yet.
     const dueAtMs =
       answers === undefined && member.checked === undefined
         ? nowMs
-        : dueAtOf(member, nowMs, { isFirst, isProbe: isProbe(deps, member, unreadChains) });
+        : dueAtOf(member, nowMs, { isDropped, isSoon });
     const isHeldBack = [...before.roles, ...member.roles].some(({ heldBack }) => heldBack);
     const written = { dueAtMs, unreadChains, isHeldBack };
     if (isDropped || !isToPublish(before, member)) return { ...written, member, isChanged: false };
