@@ -17,6 +17,8 @@ const FIVE: Reading = { ok: true, value: 5n };
 /** Of an endpoint whose answer does not identify the state. */
 const STATELESS: Reading = { ok: true, value: 6n };
 
+const BLOCK = { hash: '0x01' };
+
 /** The answers of each endpoint to a batch of two reads, one per call. */
 async function readBatch(
   answers: readonly (BatchReadings | FailureKind)[],
@@ -43,7 +45,7 @@ async function readBatch(
   });
   const entries = ['a', 'b'].map((key) => ({ read: { key } }) as Entry);
   const controller = new AbortController();
-  await perform({ entries, way: 'shared', avoid, controller } as unknown as Batch);
+  await perform({ block: BLOCK, entries, way: 'shared', avoid, controller } as unknown as Batch);
   return { entries, observations: entries.map(({ observation }) => observation) };
 }
 
@@ -130,7 +132,7 @@ async function readNew(
   });
   const entry = { read: { key: 'a' } } as Entry;
   const controller = new AbortController();
-  await perform({ entries: [entry], isPast, avoid: [], controller } as unknown as Batch);
+  await perform({ block: BLOCK, entries: [entry], isPast, avoid: [], controller } as unknown as Batch);
   return { observation: entry.observation, asked, looks, lagMs: endpoint.lag.ms };
 }
 
@@ -141,9 +143,9 @@ test('a new block that the endpoint does not have yet is waited for, and the wai
   expect(lagMs).toBeGreaterThan(0);
 });
 
-test('a block that another one has replaced is waited for no longer', async () => {
-  const { observation, looks } = await readNew({ readyMs: 60_000, isReplaced: true });
-  expect([observation, looks.length]).toEqual([[failed('block-unavailable')], 1]);
+test('a block that another one has replaced is waited for no longer, and makes no other read wait', async () => {
+  const { observation, looks, lagMs } = await readNew({ readyMs: 60_000, isReplaced: true });
+  expect([observation, looks.length, lagMs]).toEqual([[failed('block-unavailable')], 1, 0]);
 });
 
 test('an endpoint may not have a new block yet, and a block that a check has named not any more', async () => {

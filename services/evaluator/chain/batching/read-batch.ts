@@ -45,11 +45,12 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   const newForMs = ({ block, isPast }: Batch): number =>
     isPast && pool.isBuried(block) ? 0 : NOT_YET_MS - pool.ageMs(block);
 
-  /** Asks an endpoint as soon as it can have the block, and learns how long that takes. */
+  /** Asks an endpoint as soon as it can have the block, and notes the age at which it did not. */
   async function ask(
     endpoint: Endpoint,
     batch: Batch,
     known: Pick<BatchRequest, 'reads' | 'isRepeated' | 'capabilities'>,
+    lates: Map<Endpoint, number>,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { block, isPast, way } = batch;
@@ -58,12 +59,12 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     const isNew = newForMs(batch) > 0;
     try {
       const answer = await options.readFrom(endpoint, { ...known, block, way, isNew, isPast }, signal);
-      if (isNew) endpoint.lag.ready(ageMs);
+      if (isNew) endpoint.lag.ready(ageMs, block.hash);
       return { ...answer, from: endpoint.name };
     } catch (error) {
       const { kind, isConfirmed } = toRpcFailure(error);
       // A client can choose a call that fails: it must not make the reads of others wait.
-      if (isNew && kind === 'block-unavailable' && isConfirmed) endpoint.lag.late(ageMs);
+      if (isNew && kind === 'block-unavailable' && isConfirmed) lates.set(endpoint, ageMs);
       throw error;
     }
   }
@@ -76,6 +77,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     let isRepeated = false;
     let isOfAnotherBlock = false;
     const startMs = pool.ageMs(block);
+    const lates = new Map<Endpoint, number>();
     const patienceMs = async (round: number): Promise<number> => {
       // However old the block: another node behind the URL may answer from it.
       const leftMs = isOfAnotherBlock ? NOT_YET_MS - (pool.ageMs(block) - startMs) : newForMs(batch);
@@ -88,7 +90,7 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       quorum: options.quorum,
       isSettled,
       ask: (endpoint, ownSignal, capabilities) =>
-        ask(endpoint, batch, { reads, isRepeated, capabilities }, ownSignal),
+        ask(endpoint, batch, { reads, isRepeated, capabilities }, lates, ownSignal),
       patienceMs,
       onFailure: ({ kind, reading }) => {
         isRepeated = true;
@@ -97,6 +99,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
       },
       signal,
     });
+    // No endpoint gets a block that a reorg has dropped.
+    if (answers.length > 0) for (const [endpoint, ageMs] of lates) endpoint.lag.late(ageMs);
     // Too few answers, and the other endpoints no longer have the block, or answer from another
     // one: the check restarts at another block.
     const isGone = failure?.kind === 'block-unavailable' || failure?.kind === 'block-mismatch';

@@ -11,7 +11,7 @@ function call(lag: CallLag, blocks: number, readyAfterMs: () => number): number 
       lag.late(ageMs);
       earlyCount += 1;
     }
-    lag.ready(ageMs);
+    lag.ready(ageMs, String(block));
   }
   return earlyCount;
 }
@@ -40,6 +40,24 @@ test('an endpoint that is late no more is waited for no more', () => {
   call(lag, 3, () => 500);
   call(lag, 400, () => 0);
   expect(lag.ms).toBe(0);
+});
+
+test('an endpoint that was late once is waited for at few blocks', () => {
+  const lag = new CallLag();
+  lag.late(3_000);
+  call(lag, 25, () => 0);
+  expect(lag.ms).toBe(0);
+});
+
+test('however many calls at one block are answered, the next block is waited for as long', () => {
+  const lag = new CallLag();
+  lag.late(1_000);
+  lag.ready(1_300, 'one');
+  const { ms } = lag;
+  for (let calls = 0; calls < 50; calls += 1) lag.ready(1_300, 'one');
+  expect(lag.ms).toBe(ms);
+  lag.ready(1_300, 'two');
+  expect(lag.ms).toBeLessThan(ms);
 });
 
 test('the wait is bounded by the time after which a block must be there', () => {

@@ -247,7 +247,7 @@ class EndpointRead {
    * one call enough.
    */
   async range(range: LogRange): Promise<LogsRead> {
-    const { ageMsOf, blockTimeMs, signal, learned } = this.#of;
+    const { ageMsOf, blockTimeMs, signal, learned, head } = this.#of;
     const { blocks, lag } = learned;
     const { fromBlock, toBlock } = range;
     const earlyMs = Math.max(0, lag.ms - ageMsOf(toBlock));
@@ -256,7 +256,7 @@ class EndpointRead {
     try {
       const ageMs = ageMsOf(planned);
       const end = await this.#parts(range, planned);
-      if (end === planned) lag.ready(ageMs);
+      if (end === planned) lag.ready(ageMs, head.hash);
       else lag.late(ageMs + (planned - end - 1) * blockTimeMs);
       if (end === planned && this.#refusedCount !== undefined) blocks.refuse(this.#refusedCount);
     } catch (error) {
