@@ -17,21 +17,31 @@ export type StreamTimes = {
   readonly streamMsMax: number;
 };
 
+export type StreamToSend = StreamTimes & {
+  readonly isGzip: boolean;
+  /** Writes the headers. It is called once the first piece is there: a failure before is still
+   * answered as a problem. */
+  readonly begin: () => void;
+};
+
 /**
- * Sends the body of an answer whose headers are written, piece by piece: memory holds one piece,
- * however slowly the client reads. An answer that cannot be finished is cut, so that no client
- * takes it for complete.
+ * Sends an answer piece by piece: memory holds one piece, however slowly the client reads. An
+ * answer that cannot be finished is cut, so that no client takes it for complete.
+ *
+ * @throws whatever the first piece throws; nothing is sent then
  */
 export async function sendStream(
   response: ServerResponse,
-  pieces: AsyncIterable<Buffer>,
-  { isGzip, stallMsMax, streamMsMax }: StreamTimes & { readonly isGzip: boolean },
+  pieces: AsyncIterator<Buffer>,
+  { isGzip, begin, stallMsMax, streamMsMax }: StreamToSend,
 ): Promise<void> {
+  const first = await pieces.next();
+  begin();
   const cut = () => response.destroy();
   const timer = setTimeout(cut, streamMsMax);
   response.setTimeout(stallMsMax, cut);
   try {
-    const body = Readable.from(inSlices(pieces), { highWaterMark: 1 });
+    const body = Readable.from(inSlices(first, pieces), { highWaterMark: 1 });
     // A client that went away, or was cut off, has no answer to finish.
     await (isGzip
       ? pipeline(body, createGzip({ level: GZIP_LEVEL }), response)
@@ -46,10 +56,17 @@ export async function sendStream(
 }
 
 /** Other requests have their turn behind each slice. */
-async function* inSlices(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  for await (const piece of pieces)
-    for (let from = 0; from < piece.length; from += SLICE_BYTES_MAX) {
-      yield piece.subarray(from, from + SLICE_BYTES_MAX);
-      await nextTick();
-    }
+async function* inSlices(
+  first: IteratorResult<Buffer>,
+  pieces: AsyncIterator<Buffer>,
+): AsyncGenerator<Buffer, void> {
+  try {
+    for (let next = first; !next.done; next = await pieces.next())
+      for (let from = 0; from < next.value.length; from += SLICE_BYTES_MAX) {
+        yield next.value.subarray(from, from + SLICE_BYTES_MAX);
+        await nextTick();
+      }
+  } finally {
+    await pieces.return?.();
+  }
 }

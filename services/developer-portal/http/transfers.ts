@@ -57,12 +57,15 @@ export function makeTransfers() {
       if (!downloads.take(owner))
         throw overloaded('Too many files are being downloaded; try again in a moment.');
       try {
-        response.writeHead(200, {
+        const headers = {
           'content-type': mediaType,
           'content-disposition': `attachment; filename="${fileName}"`,
           'cache-control': 'no-store',
+        };
+        await sendStream(response, pieces[Symbol.asyncIterator](), {
+          begin: () => response.writeHead(200, headers),
+          ...{ isGzip: false, ...DOWNLOAD_TIMES },
         });
-        await sendStream(response, pieces, { isGzip: false, ...DOWNLOAD_TIMES });
       } finally {
         downloads.give(owner);
       }

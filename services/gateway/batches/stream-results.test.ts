@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
+import { ServiceError } from '#shared/errors.ts';
 import { serveOnLoopback } from '../../../test/support/fakes/serve-on-loopback.ts';
 import { makeStreamResults } from './stream-results.ts';
 
@@ -29,3 +30,30 @@ test('of all downloads one part is read at a time, so that many leave the CPU to
   expect(texts).toEqual(Array(DOWNLOADS).fill('0\n1\n2\n3\n'));
   expect([readingMost, partCount]).toEqual([1, DOWNLOADS * LINES]);
 });
+
+test.each([0, 1])(
+  'results of which part %i cannot be read are refused before the first part, and cut after it',
+  async (lost) => {
+    const failures: unknown[] = [];
+    const streamResults = makeStreamResults({
+      async readPart(_, firstIndex) {
+        if (firstIndex === lost) throw new ServiceError('store-unavailable', 'away');
+        return { firstIndex, lineCount: 1, gzip: gzipSync(`${firstIndex}\n`) };
+      },
+    });
+    const app = express().get('/', (request, response) =>
+      streamResults({ app: APP, requestId: 'r', from: 0, to: LINES }, request, response, {}).catch(
+        (error: unknown) => {
+          failures.push(error);
+          if (!response.headersSent) response.status(503).end();
+        },
+      ),
+    );
+    await using server = await serveOnLoopback(app);
+    const outcome = await fetch(server.url)
+      .then(async (response) => [response.status, await response.text()])
+      .catch(() => 'cut');
+    expect(outcome).toEqual(lost === 0 ? [503, ''] : 'cut');
+    expect(failures).toEqual([expect.objectContaining({ code: 'store-unavailable' })]);
+  },
+);

@@ -23,6 +23,7 @@ const BOUNDS = { streamsMax: STREAMS_MAX, stallMsMax: STALL_MS_MAX, streamMsMax:
  * that begin at once would take the CPU from all other requests.
  *
  * @throws Problem `overloaded` while too many results are being sent
+ * @throws ServiceError `store-unavailable` if the first part cannot be read
  */
 export function makeStreamResults(
   batches: Pick<Batches, 'readPart'>,
@@ -43,13 +44,16 @@ export function makeStreamResults(
     if (!shares.take(range.app)) throw overloaded('Too many results of this client app are being sent.');
     try {
       const isGzip = request.acceptsEncodings('gzip') === 'gzip';
-      begin(response, 200, 'application/x-ndjson', {
-        vary: 'accept-encoding',
-        ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
-        ...headers,
-      });
       const lines = readBatchLines(batches, range, (read) => turns.run(range.app, read));
-      await sendStream(response, lines, { isGzip, ...times });
+      await sendStream(response, lines, {
+        ...{ isGzip, ...times },
+        begin: () =>
+          begin(response, 200, 'application/x-ndjson', {
+            vary: 'accept-encoding',
+            ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
+            ...headers,
+          }),
+      });
     } finally {
       shares.give(range.app);
     }
