@@ -92,6 +92,10 @@ test('an open breaker defers to the 5 s, then the 5 min, then the 30 min tier, f
   expect(deferralTiers('slots', 6)).toEqual(['5s', '5s', '5s', '5m', '30m', '30m']);
 });
 
+test('a receiver that answers again is noticed within 30 min: deferrals have no jitter', () => {
+  expect(planDeferral('breaker', 50, clock({ jitter: 1 }), '30m')?.dueAtMs).toBe(1_800_000);
+});
+
 test('a deferral climbs one tier at a time, however often a message had waited for a slot', () => {
   expect(planDeferral('breaker', 50, clock(), '5s')?.tier).toBe('5m');
   expect(planDeferral('hanging', 50, clock(), '5s')?.tier).toBe('5m');

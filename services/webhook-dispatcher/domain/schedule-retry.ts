@@ -94,7 +94,8 @@ const DEFERRAL_TIER_MAX = 2;
 
 /**
  * Plans when a delivery that was deferred without an attempt is tried again: in 5 s at first, then
- * in 5 min, then every 30 min. Its schedule does not advance.
+ * in 5 min, then every 30 min, without jitter: a receiver that answers again is noticed within
+ * 30 min. Its schedule does not advance.
  *
  * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook
  * costs more than 100 records in its 40 h.
@@ -116,7 +117,7 @@ export function planDeferral(
   const climbed = Math.max(0, deferralCount - SHORT_DEFERRALS_MAX[reason] + 1);
   const next = 1 + TIER_DELAYS_MS.findIndex(([tier]) => tier === waitedIn);
   const index = Math.min(climbed, waitedIn === undefined ? climbed : next, DEFERRAL_TIER_MAX);
-  return dueIn(TIER_DELAYS_MS[index], clock);
+  return dueIn(TIER_DELAYS_MS[index], { ...clock, jitter: 0 });
 }
 
 function dueIn(tier: readonly [RetryTier, number] | undefined, clock: Clock): Retry | undefined {
