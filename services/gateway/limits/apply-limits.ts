@@ -86,7 +86,7 @@ export const quotaExceeded = ({ month }: Admission, detail: string): Problem =>
 const MONTH_SECONDS = 2_592_000;
 
 /** Refused requests, which do not enter the log of the rate. */
-const NOT_IN_LOG: ReadonlySet<AdmitOutcome> = new Set(['rate-limited', 'quota-exceeded']);
+const NOT_IN_LOG: ReadonlySet<AdmitOutcome> = new Set(['rate-limited', 'quota-exceeded', 'bytes-exceeded']);
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 

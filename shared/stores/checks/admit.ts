@@ -118,7 +118,7 @@ export type Claim = {
  * | outcome | meaning | in the log | charged |
  * |---|---|---|---|
  * | `rate-limited`, `quota-exceeded` | refused | no | no |
- * | `bytes-exceeded` | refused: the account has made the system keep what it may today | yes | no |
+ * | `bytes-exceeded` | refused: the account has made the system keep what it may today | no | no |
  * | `lane-full` | refused: account or app has used its share of unfinished entries of batches | yes | no |
  * | `nonce-expired`, `nonce-used` | refused: the sign-in's nonce is too old, or another request has used it | yes | no |
  * | `counted` | no valid check, only the rate was taken; of `isReplayOnly`: there is nothing to replay; of `isTrial`: the check would be fresh or taken over | yes | no |
@@ -428,7 +428,6 @@ local function admit(k, request)
   if quota > 0 then
     local kept, keptMax = accountBytes(account, quota, today)
     if kept >= keptMax or kept + bytes > keptMax then
-      enter()
       countRefused()
       return answer('bytes-exceeded')
     end
