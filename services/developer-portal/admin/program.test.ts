@@ -156,28 +156,19 @@ test('audit list takes an account by its address or its id, and all filters, and
   await expect(run('audit list --limit 501')).rejects.toThrow('from 1 to 500');
 });
 
-test('chains check prints every report, and fails where an endpoint is away or serves another chain', async () => {
+test('chains check prints every report, also where an endpoint is away or serves another chain', async () => {
   const good = { reachable: true, chainIdMatches: true, problems: ['/chains/0: …'] };
-  const check = async (reports: object[]): Promise<unknown> => {
-    let printed: unknown;
-    const program = makeProgram(
-      async () => undefined,
-      (value) => {
-        printed = value;
-      },
-      {},
-      true,
-      async () => reports as EndpointReport[],
-    );
-    const failed = await program
-      .parseAsync(['chains', 'check', 'f'], { from: 'user' })
-      .catch((error) => error);
-    expect(printed).toEqual(reports);
-    return failed.code;
-  };
-  expect(await check([good])).toBeUndefined();
-  expect(await check([good, { ...good, reachable: false, chainIdMatches: null }])).toBe('config-invalid');
-  expect(await check([{ ...good, chainIdMatches: false }])).toBe('config-invalid');
+  const reports = [good, { ...good, reachable: false, chainIdMatches: null }];
+  const printed: unknown[] = [];
+  const program = makeProgram(
+    async () => undefined,
+    (value) => printed.push(value),
+    {},
+    true,
+    async () => reports as EndpointReport[],
+  );
+  await program.parseAsync(['chains', 'check', 'f'], { from: 'user' });
+  expect(printed).toEqual([reports]);
 });
 
 test('proof-key create prints entries that both rings take, and proof-key public derives one from the other', async () => {
