@@ -3,7 +3,7 @@ import { ServiceError } from '#shared/errors.ts';
 import { makeViewState, type ViewState } from '#shared/redis/view.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
 import { pause } from '#shared/wait-for.ts';
-import { type Replay, type ReplayOptions, replayTopics } from './replay-topics.ts';
+import { type Replay, replayTopics } from './replay-topics.ts';
 
 const CHECK_INTERVAL_MS = 500;
 const LOG_INTERVAL_MS = 10_000;
@@ -12,10 +12,9 @@ type ViewKeeper = AsyncDisposable & { readonly areComplete: () => boolean };
 
 /** Completes the views if they are incomplete. Returns false if another process is already doing
  * this. */
-export async function completeViews(replay: Replay, options: ReplayOptions = {}): Promise<boolean> {
+export async function completeViews(replay: Replay): Promise<boolean> {
   const state = await makeViewState(replay.redis).readState();
-  if (state === 'open' || state === 'complete') options.onOpen?.();
-  return state === 'complete' || (await replayTopics(replay, options)) !== undefined;
+  return state === 'complete' || (await replayTopics(replay)) !== undefined;
 }
 
 /**
@@ -28,12 +27,18 @@ export async function startKeepingViews(replay: Replay, stopping: AbortSignal): 
   const ended = new AbortController();
   const signal = AbortSignal.any([stopping, ended.signal]);
   const warn = makeThrottledWarning(replay.log, 'views are incomplete', LOG_INTERVAL_MS);
+  const { readState } = makeViewState(replay.redis);
   const opened = Promise.withResolvers<void>();
   let areComplete = false;
   const keeping = (async () => {
     while (!signal.aborted) {
       try {
-        areComplete = await completeViews(replay, { onOpen: opened.resolve, stopping: signal });
+        const state = await readState();
+        if (state === 'open' || state === 'complete') opened.resolve();
+        areComplete = state === 'complete';
+        if (!areComplete)
+          areComplete =
+            (await replayTopics(replay, { onOpen: opened.resolve, stopping: signal })) !== undefined;
       } catch (error) {
         areComplete = false;
         if (!signal.aborted) warn(error);

@@ -287,7 +287,9 @@ test('the newest total of an hour comes back, regardless of the order of two pub
   await stores.redis.flushdb();
   await stores.replay();
   const { usageDays } = openViews(stores.redis);
-  expect(await usageDays.readHours(clientId, [hourOf(Date.parse(`${hour}:00:00Z`))])).toEqual([{ refused: 7 }]);
+  expect(await usageDays.readHours(clientId, [hourOf(Date.parse(`${hour}:00:00Z`))])).toEqual([
+    { refused: 7 },
+  ]);
 });
 
 test('a failed rebuild releases the lock for the next one', async () => {

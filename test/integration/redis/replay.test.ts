@@ -7,7 +7,7 @@ import { webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeAdmitter, readMonthUsed } from '#shared/stores/checks/admit.ts';
 import { savingOf } from '#shared/stores/checks/results.ts';
-import { completeViews } from '#shared/stores/replay/keep-views.ts';
+import { completeViews, startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
 import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
@@ -17,6 +17,7 @@ import { aCheckCompleted, aWebhookOfCheck } from '../../support/builders/a-check
 import { aCheckRequested } from '../../support/builders/a-check-requested.ts';
 import { aCheckResult } from '../../support/builders/a-check-result.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 // Scenario: Redis is wiped, and a replay is looked at while it runs: what is answered and saved
 // between the opening and the return of the results, and what a replay that ended there leaves.
@@ -51,6 +52,27 @@ async function replayAndLook(look: () => Promise<void>): Promise<void> {
     },
   });
 }
+
+test('the views do not count as complete while a wiped Redis is filled again', async () => {
+  const seen: boolean[] = [];
+  await using keeper = await startKeepingViews(
+    {
+      ...stores.forReplay(),
+      kafka: {
+        async readTopic(options) {
+          seen.push(keeper.areComplete());
+          return stores.kafka.readTopic(options);
+        },
+      },
+    },
+    new AbortController().signal,
+  );
+  await waitUntil('the views to be complete', async () => keeper.areComplete());
+  await stores.redis.flushdb();
+  await waitUntil('a replay', async () => seen.length > 0);
+  await waitUntil('the views to be complete again', async () => keeper.areComplete());
+  expect(new Set(seen)).toEqual(new Set([false]));
+});
 
 test('between the opening and the return of the results polls find nothing yet, and nobody else saves an old result', async () => {
   const [old, mailed] = [aCheckCompleted('app_replay'), aWebhookOfCheck('app_replay')];
