@@ -131,9 +131,10 @@ test('every runbook entry has a meaning, commands to run, results to look at, an
 test.each(runbookCommands(readRunbook()))('the runbook can be followed literally: %s', async (command) => {
   const [, name = '', rest = ''] = /^([\w-]+) (.+)$/.exec(command) ?? [];
   if (name === 'admin') await readAdminLine(rest);
+  else if (name === 'chains') await readAdminLine(`chains ${rest} chains.json`);
   else if (name === 'prom') expectKnownSeries(/^'(.+)'$/.exec(rest)?.[1] ?? '');
   else if (['logs', 'scale', 'restart'].includes(name)) expect(PROCESSES).toContain(rest.split(' ')[0]);
-  else expect(['curl', 'redis-cli', 'chronyc']).toContain(name);
+  else expect(['curl', 'redis', 'chronyc']).toContain(name);
   const searched = / grep '([^']+)'/.exec(rest)?.[1];
   if (searched) expect(sources.some((text) => text.includes(`'${searched}`))).toBe(true);
 });
