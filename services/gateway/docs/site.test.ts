@@ -1,4 +1,5 @@
 import MiniSearch, { type Options } from 'minisearch';
+import { UNDETERMINED, UNDETERMINED_CAUSES } from '#shared/contracts/checks/result.ts';
 import { DemoChain } from '#shared/contracts/demo-chain.ts';
 import { EXAMPLE_CHAIN, exampleOf } from './examples.ts';
 import { anchorOf, renderMarkdown } from './markdown.ts';
@@ -61,6 +62,14 @@ describe('the documentation', () => {
     for (const sample of samples)
       expect(sample).toContain('urljoin(accepted.url, accepted.headers["Location"])');
     for (const { slug } of TOPICS) expect(bodyOf(`/docs/${slug}.md`)).not.toMatch(/base_url\}\{/);
+  });
+
+  it('has a row for each code of an unread rule, and for each cause with a message of its own', () => {
+    const known = Object.entries(UNDETERMINED).map(([code, row]) => ({ code, ...row }));
+    for (const { code, retryable, message } of [...known, ...Object.values(UNDETERMINED_CAUSES)])
+      expect(bodyOf('/docs/errors.md')).toContain(
+        `| \`${code}\` | ${retryable ? 'yes' : 'no'} | ${message} |`,
+      );
   });
 
   it('says which tokens are not followed', () => {

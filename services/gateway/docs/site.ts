@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { UNDETERMINED } from '#shared/contracts/checks/result.ts';
+import { UNDETERMINED, UNDETERMINED_CAUSES } from '#shared/contracts/checks/result.ts';
 import { PROBLEMS, type ProblemCode } from '#shared/http/problem.ts';
 import { codesOf } from '../edge/operation.ts';
 import { OPERATIONS } from '../operations.ts';
@@ -72,15 +72,18 @@ const problems = (): string => {
   );
 };
 
-const undetermined = (): string =>
-  tableOf(
+/** The codes of rules that could not be read; one with several causes has a row for each. */
+const undetermined = (): string => {
+  const causes = Object.values(UNDETERMINED_CAUSES);
+  const rows = Object.entries(UNDETERMINED).flatMap(([code, known]) => [
+    { code, ...known },
+    ...causes.filter((cause) => cause.code === code),
+  ]);
+  return tableOf(
     ['Code', 'Retryable', 'Meaning'],
-    Object.entries(UNDETERMINED).map(([code, { retryable, message }]) => [
-      `\`${code}\``,
-      retryable ? 'yes' : 'no',
-      message,
-    ]),
+    rows.map(({ code, retryable, message }) => [`\`${code}\``, retryable ? 'yes' : 'no', message]),
   );
+};
 
 const LANGUAGES = [
   ['mjs', 'js', 'Node'],
