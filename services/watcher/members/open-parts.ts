@@ -6,11 +6,11 @@ import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 
 /**
  * Parts of all watches that may wait for their results: by the rule of `FairShares`, of one account
- * alone 750, of one client app alone 500. The gateway refuses all batches while 2 000 parts wait, so
- * the watches of one account must not fill the lane.
+ * alone 750, of one client app alone 500. The watches of one account must not fill the lane.
  */
 const PARTS_MAX = 2_000;
-/** Sweeps share fewer, and so leave some to new members and to transfers. */
+/** Sweeps share fewer, and so leave some to new members and to transfers: of one account alone 600,
+ * of one client app alone 400. */
 const SWEEP_PARTS_MAX = 1_600;
 /** A part whose result is lost no longer counts then. */
 const PART_MS_MAX = 15 * 60_000;
