@@ -75,7 +75,7 @@ export const ACTIONS: Record<string, string> = {
  * cannot know. */
 export const AuditList = ({ entries, about }) =>
   entries.length === 0
-    ? html`<${Empty} title="Nothing yet"><p>Every change is recorded here.</p><//>`
+    ? html`<${Empty} title="Nothing yet"><p>Changes are recorded here.</p><//>`
     : html`<ol class="rows audit">${entries.map(
         (entry: AuditEntry, place) => html`<li key=${`${entry.at}/${place}`}>
           <div class="grow"><strong class="break">${entry.actor}</strong> ${ACTIONS[entry.action] ?? entry.action} <code class="sub break">${entry.subject}</code>
@@ -87,7 +87,7 @@ export const AuditList = ({ entries, about }) =>
 export function Activity() {
   const audit = useResource('GET /api/apps/:clientId/audit', useApp());
   return html`
-    <${PageHead} title="Activity"><p class="sub">Every change of this app, with its author. Entries cannot be removed.</p><//>
+    <${PageHead} title="Activity"><p class="sub">Changes of the last 90 days with their authors; of rule sets, watches and members the newest 500, repeats within an hour as one.</p><//>
     ${loaded(audit, (entries) => html`<${AuditList} entries=${entries} />`)}
   `;
 }

@@ -114,7 +114,7 @@ export function Keys() {
   };
   return html`
     <${PageHead} title="API keys" aside=${may('createKey') && html`<button type="button" class="primary" onClick=${create}>Create key</button>`}>
-      <p class="sub">Sent as <code>x-api-key</code>. A revoked key stops working within a second.</p>
+      <p class="sub">Sent as <code>x-api-key</code>. A revoked key stops working within a second, 30 seconds at worst.</p>
     <//>
     <${Rows} empty=${html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`}>${app.keys.filter((key) => !isDead(key)).map(drawKey)}<//>
     ${dead.length > 0 && html`<button type="button" class="plain" aria-expanded=${showsDead} onClick=${() => setShowsDead(!showsDead)}>${showsDead ? 'Hide' : 'Show'} revoked and expired keys (${dead.length})</button>`}

@@ -25,7 +25,7 @@ export function Settings() {
   const destroy = () =>
     openDialog(html`<${Confirm} after=${() => navigate('/apps')} title="Delete this app?" action="Delete app" typed=${app.name}
         send=${sends('DELETE /api/apps/:clientId', params)} said="App deleted">
-        <p>All keys of <strong class="break">${app.name}</strong> stop working within a second.</p>
+        <p>All keys of <strong class="break">${app.name}</strong> stop working within a second, 30 seconds at worst.</p>
       <//>`);
   return html`
     <${PageHead} title="Settings" />

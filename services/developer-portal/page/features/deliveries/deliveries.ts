@@ -188,7 +188,7 @@ const is2xx = (status = 0) => status >= 200 && status < 300;
 const KeptAnswer = ({ params }) =>
   loaded(useResource('GET /api/apps/:clientId/deliveries/:requestId/answer', params), ({ answer }) =>
     answer === undefined
-      ? html`<p class="sub" role="status">It was empty, or is not kept: answers are kept for 30 days, and not once the account has used its bytes of the day.</p>`
+      ? html`<p class="sub" role="status">It was empty, or is not kept: answers are kept for 30 days unless the operator has changed that, and not once the account has used its bytes of the day.</p>`
       : html`<pre class="code" tabindex="0" aria-label="Answer of the receiver">${answer}</pre>`,
   );
 

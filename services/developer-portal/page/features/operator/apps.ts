@@ -20,7 +20,7 @@ export const AppBadges = ({ app: { suspended, scope, tier } }) =>
 const drawSuspension = ({ clientId, name, suspended }, after) =>
   suspended
     ? html`<${Confirm} after=${after} title=${`Resume “${name}”?`} action="Resume" tone="" said=${`${name} resumed`}
-        send=${sends('POST /api/operator/apps/:clientId/resume', { clientId })}><p>Its keys work again within a second.</p><//>`
+        send=${sends('POST /api/operator/apps/:clientId/resume', { clientId })}><p>Its keys work again within a second, 30 seconds at worst.</p><//>`
     : html`<${Confirm} after=${after} title=${`Suspend “${name}”?`} action="Suspend" said=${`${name} suspended`}
         send=${sends('POST /api/operator/apps/:clientId/suspend', { clientId })}><p>All its requests are answered with 403 until it is resumed.</p><//>`;
 

@@ -19,7 +19,7 @@ export function OperatorAudit() {
   });
   return html`
     <${PageHead} title="Audit" aside=${refreshButton(pages.first)}>
-      <p class="sub">Changes, sign-ins and operators' reads of the last 90 days, and the newest 500 writes of rule sets, watches and members of each account. The command <code>audit export</code> prints all entries of 400 days.</p>
+      <p class="sub">Changes, sign-ins and operators' reads of the last 90 days, and the newest 500 writes of rule sets, watches and members of each account. The command <code>audit export</code> prints all entries that the broker has, by default of 400 days.</p>
     <//>
     <${Card}>
       <div class="filters">
