@@ -11,8 +11,7 @@ import { toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Batch } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
-/** The first round after which a block that no endpoint has is looked up: a reorg may have replaced
- * it, perhaps by a branch that is still shorter. */
+/** The round in which a block that no endpoint has is looked up: a reorg may have replaced it. */
 const REPLACED_ROUND = 2;
 
 type BatchReaderOptions = {
@@ -77,14 +76,13 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     options.onBatch(reads.length);
     let isRepeated = false;
     let isOfAnotherBlock = false;
-    let isReplaced = false;
     const startMs = pool.ageMs(block);
     const lates = new Map<Endpoint, number>();
     const patienceMs = async (round: number): Promise<number> => {
       // However old the block: another node behind the URL may answer from it.
       const leftMs = isOfAnotherBlock ? NOT_YET_MS - (pool.ageMs(block) - startMs) : newForMs(batch);
-      if (leftMs > 0 && round >= REPLACED_ROUND) isReplaced ||= await options.isReplaced(block, signal);
-      return isReplaced ? 0 : leftMs;
+      const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
+      return isGone ? 0 : leftMs;
     };
     const { answers, failure } = await askEndpoints<Answer>({
       pool,
