@@ -1,6 +1,6 @@
 import { describeUndetermined } from '#shared/contracts/checks/result.ts';
 import { agree, agreeOn, withOwnMinBlock } from './agree.ts';
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
+import { DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
 
 const five: Reading = { ok: true, value: 5n };
 const six: Reading = { ok: true, value: 6n };
@@ -30,22 +30,22 @@ test.each<[string, Reading[], number, Reading]>([
   ['the quorum is reached in spite of a transport failure', [five, timeout, five], 2, five],
   ['three that all differ decide nothing', [five, six, reverted], 2, disagreement],
   ['two pairs decide nothing', [five, six, five, six], 2, disagreement],
-  ['revert data count where one endpoint is asked', [REVERTED_WITH_DATA], 1, REVERTED_WITH_DATA],
+  ['revert data count where one endpoint is asked', [DECIDING_REVERT], 1, DECIDING_REVERT],
   [
     'revert data count from as many endpoints as the quorum',
-    [REVERTED_WITH_DATA, REVERTED_WITH_DATA],
+    [DECIDING_REVERT, DECIDING_REVERT],
     2,
-    REVERTED_WITH_DATA,
+    DECIDING_REVERT,
   ],
-  ['revert data of too few endpoints do not count', [REVERTED_WITH_DATA, reverted], 2, reverted],
+  ['revert data of too few endpoints do not count', [DECIDING_REVERT, reverted], 2, reverted],
   [
     'revert data count beside an endpoint that hides them',
-    [reverted, REVERTED_WITH_DATA, REVERTED_WITH_DATA],
+    [reverted, DECIDING_REVERT, DECIDING_REVERT],
     2,
-    REVERTED_WITH_DATA,
+    DECIDING_REVERT,
   ],
-  ['revert data and a value differ', [REVERTED_WITH_DATA, five], 2, disagreement],
-  ['revert data and a transport failure are too few', [REVERTED_WITH_DATA, timeout], 2, disagreement],
+  ['revert data and a value differ', [DECIDING_REVERT, five], 2, disagreement],
+  ['revert data and a transport failure are too few', [DECIDING_REVERT, timeout], 2, disagreement],
 ])('%s', (_, observation, quorum, expected) => {
   expect(agreeOn(observation, quorum)).toEqual(expected);
 });

@@ -1,9 +1,9 @@
 import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import {
   type ChainObservations,
+  DECIDING_REVERT,
   failed,
   type Observation,
-  REVERTED_WITH_DATA,
   type Read,
   type Reading,
 } from './read.ts';
@@ -48,7 +48,7 @@ export function agree(
  * Reduces the answers of one or several endpoints to one read to a single reading, by quorum:
  * - exactly one answer was given by at least `quorum` endpoints: that answer;
  * - no endpoint answered: the code of the last attempt;
- * - a revert, of which fewer than `quorum` endpoints gave the data: a revert without data;
+ * - a revert, which fewer than `quorum` endpoints have shown to decide: one that decides nothing;
  * - too few equal answers, or two different answers that both reach the quorum: `rpc-disagreement`.
  *
  * @example
@@ -69,8 +69,8 @@ export function agreeOn(observation: Observation, quorum: number): Reading {
   const [reading] = decided;
   if (reading === undefined || decided.size > 1) return failed('rpc-disagreement');
   if (reading.ok || reading.code !== 'call-reverted') return reading;
-  const withDataCount = answers.filter((answer) => !answer.ok && answer.hasRevertData).length;
-  return withDataCount >= quorum ? REVERTED_WITH_DATA : failed('call-reverted');
+  const decidingCount = answers.filter((answer) => !answer.ok && answer.isDeciding).length;
+  return decidingCount >= quorum ? DECIDING_REVERT : failed('call-reverted');
 }
 
 function isSame(one: Reading, other: Reading): boolean {

@@ -49,7 +49,7 @@ function judgeOutput(
 ): CallVerdict {
   const reading = readingOf(read);
   if (!reading.ok)
-    return reading.hasRevertData && onRevert === 'deny'
+    return reading.isDeciding && onRevert === 'deny'
       ? { outcome: 'denied' }
       : { outcome: 'undetermined', fault: reading };
   if ('ok' in comparison) return { outcome: 'undetermined', fault: comparison };

@@ -3,7 +3,7 @@ import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import type { TokenRule } from '#shared/contracts/rules/rule.ts';
 import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
 import { makePlanner } from './plan-reads.ts';
-import { failed, type Read, type Reading } from './read.ts';
+import { DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
 
 const ACCOUNT = `0x${'aa'.repeat(20)}`;
 const OWNER: Reading = { ok: true, value: BigInt(ACCOUNT) };
@@ -121,7 +121,7 @@ describe('owners of listed ids', () => {
       aRule({ type: 'ERC721', tokenId: `1-${readings.length}`, ...over }),
       ({ id }) => readings[Number(id) - 1],
     );
-  const reverted = failed('call-reverted');
+  const reverted = DECIDING_REVERT;
   const timeout = failed('rpc-timeout');
 
   test.each<[string, Partial<TokenRule>, Reading[], Verdict]>([
@@ -141,6 +141,12 @@ describe('owners of listed ids', () => {
     ],
     ['an id that nobody owns does not', {}, [value(0n)], denied],
     ['a revert beside a readable id is "not owned"', { minToken: '2' }, [OWNER, reverted], denied],
+    [
+      'a call of which it is not known that the contract itself reverts it for everybody is not',
+      { minToken: '2' },
+      [OWNER, failed('call-reverted')],
+      undetermined('call-reverted'),
+    ],
     ['reverts alone prove nothing', {}, [reverted, reverted], undetermined('call-reverted')],
     ['an unread id leaves a sure grant', {}, [OWNER, timeout], granted],
     [

@@ -12,7 +12,7 @@ import { explainRules } from './explain-rules.ts';
 import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
 import { compose } from './outcome.ts';
 import { makePlanner } from './plan-reads.ts';
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from './read.ts';
+import { DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
 
 // Rules over several wallets and vaults. Whatever could not be read must never be a "no".
 
@@ -170,7 +170,7 @@ it('a revert with data denies one wallet alone, if the rule says so', () => {
   const outcome = (wallets: 'any' | 'all', onRevert: 'deny' | 'undetermined', other: Reading) =>
     codeOf(
       judge({ account: ACCOUNT, accounts: [ACCOUNT, VAULT] }, member(wallets, { onRevert }), ({ account }) =>
-        account === VAULT ? other : REVERTED_WITH_DATA,
+        account === VAULT ? other : DECIDING_REVERT,
       ),
     );
   expect(outcome('any', 'deny', value(1n))).toBe('granted');

@@ -95,16 +95,16 @@ export function knownDelegation({ reads, isAmount }: Delegations, readingOf: Rea
 }
 
 /**
- * Counts the listed ids that the accounts own, or a vault that has delegated the id. A revert means
- * "not owned" only if another id of the list was readable, which proves that the contract is an
- * ERC721 (the chain layer has already asked the contract by ERC165).
+ * Counts the listed ids that the accounts own, or a vault that has delegated the id. A revert of the
+ * contract means "not owned" only if another id of the list was readable, which proves that the
+ * contract is an ERC721 (the chain layer has already asked the contract by ERC165).
  */
 function knownCount(ids: readonly OwnedId[], accounts: ReadonlySet<bigint>, readingOf: ReadingOf): Known {
   const readings = ids.map(({ owner }) => asAddress(readingOf(owner)));
   const isErc721 = readings.some((reading) => reading.ok);
   return add(
     readings.map((reading, index): Known => {
-      if (!reading.ok) return reading.code === 'call-reverted' && isErc721 ? NOTHING : unknown(reading, 1n);
+      if (!reading.ok) return reading.isDeciding && isErc721 ? NOTHING : unknown(reading, 1n);
       if (accounts.has(reading.value)) return exactly(1n);
       const delegations = ids[index]?.delegations.get(reading.value);
       return delegations === undefined

@@ -70,9 +70,10 @@ export type Read = {
 export type Reading = { readonly ok: true; readonly value: bigint } | ({ readonly ok: false } & Failure);
 
 type Failure = Undetermined & {
-  /** Of a `call` that the contract reverted and gave a reason for: it is not a failure of gas, code
-   * or endpoint. */
-  readonly hasRevertData?: true;
+  /** The contract itself has reverted the call, whoever makes it: with a reason, where a client has
+   * named the function; of `ownerOf`, with or without one. It is not a failure of gas, code or
+   * endpoint. */
+  readonly isDeciding?: true;
 };
 
 /** The answers of all endpoints to one read, in order of arrival; never empty. */
@@ -103,11 +104,11 @@ export const failed = (reason: UndeterminedCode | UndeterminedCause): FailedRead
 
 export type FailedReading = Extract<Reading, { ok: false }>;
 
-/** The reading of a `call` that the contract reverted with data. */
-export const REVERTED_WITH_DATA: FailedReading = Object.freeze({
+/** The reading of a revert that may decide a rule. */
+export const DECIDING_REVERT: FailedReading = Object.freeze({
   ok: false,
   code: 'call-reverted',
-  hasRevertData: true,
+  isDeciding: true,
 });
 
 /** One object per reason, so that a million failed reads cost no memory. */

@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { DECIDING_REVERT, failed, type Read, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
@@ -46,7 +46,7 @@ function makeProofs() {
       if (typeof plain === 'string') throw new RpcFailure(plain);
       return plain;
     };
-    const reading = read.kind === 'owner' ? NOT_OWNED : REVERTED_WITH_DATA;
+    const reading = read.kind === 'owner' ? NOT_OWNED : DECIDING_REVERT;
     return (await proofs.settle(endpoint, [read], [reading], plain && readPlainly))[0];
   };
   return { asked, proofs, settle };
@@ -59,8 +59,8 @@ test('a revert decides only once a plain call has reverted too, which is asked o
   expect(await settle({ ...OWNER, key: '9' })).toBe(NOTHING);
   expect(await settle(OWNER, undefined, '1')).toBe(PERHAPS_FOR_CONTRACTS);
   expect(await settle(CALL)).toBe(PERHAPS_FOR_CONTRACTS);
-  expect(await settle(CALL, failed('call-reverted'))).toBe(REVERTED_WITH_DATA);
-  expect(await settle(CALL, FIVE)).toBe(REVERTED_WITH_DATA);
+  expect(await settle(CALL, failed('call-reverted'))).toBe(DECIDING_REVERT);
+  expect(await settle(CALL, FIVE)).toBe(DECIDING_REVERT);
   expect(asked).toEqual(['0/1', '0/2']);
 });
 
@@ -99,30 +99,52 @@ const BALANCE = { kind: 'balance', account: '0x01' } as Read;
 function makeSource() {
   let plainCount = 0;
   const source = new NativeSource();
-  const isOther = (reads: Read[], readings: Reading[], plain: Reading, endpoint = '0') =>
-    source.isOther(endpoint, reads, readings, async () => {
+  const unitOf = (reads: Read[], readings: Reading[], plain: Reading | RpcFailure, endpoint = '0') =>
+    source.unitOf(endpoint, reads, readings, async () => {
       plainCount += 1;
+      if (plain instanceof RpcFailure) throw plain;
       return [plain];
     });
-  return { isOther, plainCount: () => plainCount };
+  return { unitOf, plainCount: () => plainCount };
 }
 
 test.each([
-  [FIVE, false],
-  [{ ok: true, value: 50_000_000_000n } as const, true],
+  [FIVE, 'evm'],
+  [{ ok: true, value: 50_000_000_000n } as const, 'node'],
 ])(
   'the first native balance above 0 is compared with eth_getBalance, once per endpoint: %j',
   async (plain, expected) => {
-    const { isOther, plainCount } = makeSource();
-    expect(await isOther([BALANCE, NATIVE], [FIVE, FIVE], plain)).toBe(expected);
-    expect(await isOther([NATIVE], [FIVE], FIVE)).toBe(expected);
+    const { unitOf, plainCount } = makeSource();
+    expect(await unitOf([BALANCE, NATIVE], [FIVE, FIVE], plain)).toBe(expected);
+    expect(await unitOf([NATIVE], [FIVE], FIVE)).toBe(expected);
     expect(plainCount()).toBe(1);
   },
 );
 
+test.each([
+  [NOTHING, 'rpc-disagreement'],
+  [{ ok: true, value: 7n } as const, 'rpc-disagreement'],
+  [{ ok: true, value: 51n } as const, 'rpc-disagreement'],
+  [new RpcFailure('method-unsupported'), 'rpc-unavailable'],
+])(
+  'a balance that is not the other one in another unit decides nothing, and is compared again: %j',
+  async (plain, code) => {
+    const { unitOf, plainCount } = makeSource();
+    for (const count of [1, 2]) {
+      expect(await unitOf([NATIVE], [FIVE], plain)).toMatchObject({ ok: false, code });
+      expect(plainCount()).toBe(count);
+    }
+  },
+);
+
+test('an endpoint that does not answer when balances are to be compared is left for another one', async () => {
+  const away = new RpcFailure('timeout');
+  await expect(makeSource().unitOf([NATIVE], [FIVE], away)).rejects.toBe(away);
+});
+
 test('a balance of 0, a token and a failed read show nothing', async () => {
-  const { isOther, plainCount } = makeSource();
+  const { unitOf, plainCount } = makeSource();
   const readings = [NOTHING, FIVE, failed('rpc-timeout')];
-  expect(await isOther([NATIVE, BALANCE, NATIVE], readings, FIVE)).toBe(false);
+  expect(await unitOf([NATIVE, BALANCE, NATIVE], readings, FIVE)).toBe('evm');
   expect(plainCount()).toBe(0);
 });

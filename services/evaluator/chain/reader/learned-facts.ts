@@ -1,6 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
-import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import {
+  DECIDING_REVERT,
+  type FailedReading,
+  failed,
+  isOfContract,
+  type Read,
+  type Reading,
+} from '../../domain/read.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome } from '../rpc/connect-rpc.ts';
@@ -100,7 +107,7 @@ export class CallerProofs {
     const keyOf = ({ contract, call }: Read) =>
       `${endpointName}/${contract}/${call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}`;
     const isDeciding = (index: number) =>
-      readings[index] === NOT_OWNED || readings[index] === REVERTED_WITH_DATA;
+      readings[index] === NOT_OWNED || readings[index] === DECIDING_REVERT;
     if (!readings.some((_, index) => isDeciding(index))) return readings;
     const unknown = new Map<string, Read>();
     for (const [index, read] of reads.entries())
@@ -135,37 +142,54 @@ function toReading(error: unknown): Reading {
 /** Endpoints remembered at a time: more than a chain has. */
 const ENDPOINTS_MAX = 100;
 
+/** What an endpoint's native balances are read by; a reading if that is not known. */
+type NativeUnit = 'evm' | 'node' | FailedReading;
+
 /**
  * Which endpoints count native coins in the EVM in another unit than `eth_getBalance` does:
  * Hedera's EVM has 8 decimals, its RPC 18. The first balance above 0 that is read is compared;
- * where the two differ, `eth_getBalance` counts.
+ * where one is the other by a power of ten, `eth_getBalance` counts. Two amounts that differ in
+ * another way decide nothing, and neither does a balance that could not be compared.
  */
 export class NativeSource {
-  readonly #isOther = new LRUCache<string, boolean>({ max: ENDPOINTS_MAX, ttl: TTL_MS });
+  readonly #unitOf = new LRUCache<string, 'evm' | 'node'>({ max: ENDPOINTS_MAX, ttl: TTL_MS });
 
   /**
-   * Whether the endpoint's native balances must be read by `eth_getBalance`.
-   *
    * @param readPlainly reads by `eth_getBalance`
-   * @throws RpcFailure
+   * @throws RpcFailure if the endpoint does not answer
    */
-  async isOther(
+  async unitOf(
     endpointName: string,
     reads: readonly Read[],
     readings: BatchReadings,
     readPlainly: (reads: readonly Read[]) => Promise<readonly Reading[]>,
-  ): Promise<boolean> {
-    const known = this.#isOther.get(endpointName);
+  ): Promise<NativeUnit> {
+    const known = this.#unitOf.get(endpointName);
     if (known !== undefined) return known;
     const amountOf = (reading: BatchReadings[number]) =>
       reading !== undefined && 'ok' in reading && reading.ok ? reading.value : 0n;
     const index = reads.findIndex(({ kind }, at) => kind === 'native' && amountOf(readings[at]) > 0n);
     const read = reads[index];
-    if (read === undefined) return false;
-    const [plain] = await readPlainly([read]);
-    if (!plain?.ok) return false;
-    const isOther = plain.value !== amountOf(readings[index]);
-    this.#isOther.set(endpointName, isOther);
-    return isOther;
+    if (read === undefined) return 'evm';
+    const [plain] = await readPlainly([read]).catch((error: unknown) => {
+      const { kind, reading } = toRpcFailure(error);
+      // Another endpoint is asked, unless this one refuses the method.
+      if (!isAbout(kind, 'call')) throw error;
+      return [reading];
+    });
+    if (!plain?.ok) return plain ?? failed('rpc-unavailable');
+    const ofEvm = amountOf(readings[index]);
+    const unit = plain.value === ofEvm ? 'evm' : 'node';
+    if (!isTimesTen(plain.value, ofEvm) && !isTimesTen(ofEvm, plain.value)) return failed('rpc-disagreement');
+    this.#unitOf.set(endpointName, unit);
+    return unit;
   }
+}
+
+/** Whether an amount is the other one, ten times it, a hundred times, and so on. */
+function isTimesTen(more: bigint, less: bigint): boolean {
+  if (less === 0n) return false;
+  let power = less;
+  while (power < more) power *= 10n;
+  return power === more;
 }

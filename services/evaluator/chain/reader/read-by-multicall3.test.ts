@@ -1,6 +1,6 @@
 import { Interface } from 'ethers';
 import fc from 'fast-check';
-import { failed, type Read } from '../../domain/read.ts';
+import { DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
@@ -183,7 +183,7 @@ test('a call asks at most eight contracts for ERC165 and leaves the others to is
   const readings = await read([...disowned, aRead(SOUND), aRead(contractOf(1))]);
   expect(counts.calls).toBe(1 + 8);
   expect(readings).toEqual([
-    ...disowned.slice(0, 8).map(() => failed('call-reverted')),
+    ...disowned.slice(0, 8).map(() => DECIDING_REVERT),
     ...disowned.slice(8).map(() => PERHAPS_OUT_OF_GAS),
     { ok: true, value: 7n },
     failed('call-reverted'),

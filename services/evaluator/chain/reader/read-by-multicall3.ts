@@ -1,4 +1,4 @@
-import { failed, isOfContract, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { DECIDING_REVERT, failed, isOfContract, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -248,12 +248,12 @@ function isGauged(answered: GroupAnswer | undefined): answered is readonly Aggre
 
 /** The reading of a call that failed although it had enough gas. */
 const revertOf = ({ kind }: Read, { data }: AggregatedAnswer): Reading =>
-  kind === 'call' && data !== '' ? REVERTED_WITH_DATA : failed('call-reverted');
+  kind === 'call' && data !== '' ? DECIDING_REVERT : failed('call-reverted');
 
 /** The reading of an id whose `ownerOf` reverted; nothing if it is unknown whether the contract is
  * an ERC721. */
 const disownedAs = (isErc721: boolean | undefined): Reading | undefined =>
-  isErc721 === undefined ? undefined : isErc721 ? NOT_OWNED : failed('call-reverted');
+  isErc721 === undefined ? undefined : isErc721 ? NOT_OWNED : DECIDING_REVERT;
 
 /** Failures that end a shared call whose other readings are known: they are not wanted any more, or
  * of another block. */

@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read, type Reading } from '../../domain/read.ts';
+import { DECIDING_REVERT, failed, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, headerRequest, parseBlockAt } from '../blocks/block.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome, RpcRequest } from '../rpc/connect-rpc.ts';
@@ -55,10 +55,10 @@ const hasReverted = (outcome: RpcOutcome | undefined): boolean =>
 function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, block: Block, isErc721: boolean): Reading {
   if (outcome === undefined) throw new RpcFailure('malformed');
   if (!outcome.ok) {
-    const isNotOwned = read.kind === 'owner' && isErc721 && hasReverted(outcome);
-    if (isNotOwned) return { ok: true, value: 0n };
-    const isReasoned = read.kind === 'call' && hasReverted(outcome) && outcome.failure.hasRevertData;
-    return isReasoned ? REVERTED_WITH_DATA : outcome.failure.reading;
+    if (!hasReverted(outcome)) return outcome.failure.reading;
+    if (read.kind === 'owner') return isErc721 ? { ok: true, value: 0n } : DECIDING_REVERT;
+    const isReasoned = read.kind === 'call' && outcome.failure.hasRevertData;
+    return isReasoned ? DECIDING_REVERT : outcome.failure.reading;
   }
   const { result } = outcome;
   if (read.kind === 'time') {

@@ -1,4 +1,4 @@
-import { failed, REVERTED_WITH_DATA, type Read } from '../../domain/read.ts';
+import { DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -49,8 +49,8 @@ export async function readByReader(
     return { ...decoded, hasState: kept.identify(block, decoded.kept) };
   });
   const readings = statuses.map((status, index) =>
-    status === READER_STATUS.reverted && reads[index]?.kind === 'call'
-      ? REVERTED_WITH_DATA
+    isDecidingRevert(reads[index], status, isIsolated)
+      ? DECIDING_REVERT
       : toReading(status, values[index] ?? 0n, isIsolated),
   );
   return { readings, hasState };
@@ -59,6 +59,10 @@ export async function readByReader(
 /** The JSON of the parameters of an `eth_call` to the reader. */
 const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
+
+const isDecidingRevert = (read: Read | undefined, status: ReaderStatus, isIsolated: boolean): boolean =>
+  (status === READER_STATUS.reverted && (read?.kind === 'call' || read?.kind === 'owner')) ||
+  (status === READER_STATUS.failedEmpty && read?.kind === 'owner' && isIsolated);
 
 function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {

@@ -136,7 +136,8 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         isRepeated,
         isPast,
         // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
-        isSuspect: method === 'multicall3' && !isIsolated,
+        isSuspect: method !== 'plain' && !isIsolated,
+        isShielded: method === 'reader',
         heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,
         readSome: async (some) => {
           const own = { ...capabilities, isIsolated, kept };
@@ -180,13 +181,15 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       readings,
       mayAskPlainly ? async (read) => (await readPlainly([read]))[0] : undefined,
     );
-    if (!(await nativeSource.isOther(endpoint.name, reads, readings, readPlainly)))
-      return { readings: settled, isProved: true, hasState };
+    const unit = await nativeSource.unitOf(endpoint.name, reads, readings, readPlainly);
+    if (unit === 'evm') return { readings: settled, isProved: true, hasState };
     const ofOthers = new Map(reads.map((read, index) => [read, settled[index]]));
+    const readNative = (some: readonly Read[]) =>
+      unit === 'node' ? readPlainly(some) : some.map(() => unit);
     const merged = await readInGroups(reads, isNative, (isOfNode, some) =>
-      isOfNode ? readPlainly(some) : some.map((read) => ofOthers.get(read)),
+      isOfNode ? readNative(some) : some.map((read) => ofOthers.get(read)),
     );
-    return { readings: merged, isProved: false, hasState: false };
+    return { readings: merged, isProved: unit !== 'node', hasState: unit !== 'node' && hasState };
   };
 }
 

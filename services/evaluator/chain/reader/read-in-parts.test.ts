@@ -31,6 +31,7 @@ function makeReading(
       endpoint: { limit, use: () => Promise.reject(new Error('not called')) },
       reads: makeReads(count),
       isSuspect,
+      isShielded: false,
       isNew,
       isPast,
       isRepeated,
@@ -48,6 +49,23 @@ function makeReading(
     });
   return { limit, sizes, read, readContracts, ownCount: () => ownCount };
 }
+
+test('no contract makes a call revert that catches what its contracts do: the endpoint has not answered', async () => {
+  const { read } = makeReading({ 7: 'reverted' });
+  const readings = await read(10, {}, { isShielded: true });
+  expect(readings[7]).toMatchObject({ ok: false, code: 'rpc-unavailable' });
+});
+
+test('an endpoint that cuts long answers off is asked for less, and answers', async () => {
+  const { limit, sizes, read } = makeReading({});
+  const cutOff = async (part: readonly Read[]) => {
+    sizes.push(part.length);
+    if (part.length > 3) throw new RpcFailure('malformed');
+    return part.map(() => READ);
+  };
+  expect(await read(10, {}, { readSome: cutOff })).toEqual(Array(10).fill(READ));
+  expect(limit.current).toBeLessThan(10);
+});
 
 test.each(['rpc-error', 'endless', 'gas-exhausted'] as const)(
   'one read that ends in %s does not fail the others',

@@ -27,6 +27,8 @@ type Options = {
   /** Whether a read that fails its whole call must be repeated in isolation before its outcome is
    * final. */
   readonly isSuspect: boolean;
+  /** Whether the call catches whatever its contracts do: then none of them can make it revert. */
+  readonly isShielded: boolean;
   /** Where calls have no stipend: the contracts that are too heavy to be read together with
    * others. */
   readonly heavy?: Pick<RememberedNames, 'add' | 'has' | 'delete'> | undefined;
@@ -81,8 +83,12 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       if (apart !== undefined) heavy?.delete(doubtOf(apart));
       return readings;
     } catch (error) {
-      const failure = toRpcFailure(error);
+      const thrown = toRpcFailure(error);
+      const isOfEndpoint = options.isShielded && thrown.kind === 'reverted';
+      const failure = isOfEndpoint ? thrown.as('rpc-error') : thrown;
       const { kind } = failure;
+      // A provider that cuts long answers off gives no other sign.
+      const isRefusal = failure.isRefusal || kind === 'malformed';
       if (heavy !== undefined && (kind === 'timeout' || kind === 'endless')) {
         const contracts = new Set(part.map(contractOf));
         if (contracts.size > 1) {
@@ -98,7 +104,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       }
       // A call with a single read cannot be made smaller.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.refuse(part.length);
-      if (!failure.isRefusal && !isAbout(kind, 'contract')) {
+      if (!isRefusal && !isAbout(kind, 'contract')) {
         if (!isAnyRead || kind === 'abandoned') throw failure;
         callsLeft = 0;
         return part.map(() => undefined);
@@ -107,6 +113,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       await requireBlock(failure);
       lastFailure = failure;
       if (part.length > 1) {
+        if (kind === 'malformed') endpoint.limit.refuse(part.length);
         const middle = part.length >> 1;
         return [...(await readPart(part.slice(0, middle))), ...(await readPart(part.slice(middle)))];
       }

@@ -39,6 +39,9 @@ test.each([
   [-32_005, 'limit exceeded', 'rate-limited'],
   [-32_000, 'batch size too large', 'too-large'],
   [-32_000, 'the flux capacitor is misaligned', 'rpc-error'],
+  [-32_000, 'upstream reverted the connection, retry', 'rpc-error'],
+  // INVALID_ARGUMENT of gRPC, which some nodes pass on.
+  [3, 'invalid argument: the height is not loaded', 'rpc-error'],
   [0, '', 'rpc-error'],
 ] as const)('%d %j is %s', (code, message, expected) => {
   expect(classifyRpcError({ code, message })).toBe(expected);
@@ -48,6 +51,7 @@ test('distinguishes a halt from a revert if the client uses the code of a revert
   const message = 'VM Exception while processing transaction: invalid opcode';
   expect(classifyRpcError({ code: 3, message })).toBe('gas-exhausted');
   expect(classifyRpcError({ code: 3, message: 'execution reverted: invalid opcode' })).toBe('reverted');
+  expect(classifyRpcError({ code: 3, message: 'no', data: '0x08c379a0' })).toBe('reverted');
 });
 
 // OpenEthereum and Nethermind give every failed execution the same code and message; the cause is

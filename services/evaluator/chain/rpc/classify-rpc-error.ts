@@ -17,8 +17,13 @@ export type RpcErrorObject = {
  * rule, adds no strike, and at a new block means that the node does not have it yet.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
-  // First, because a contract chooses its own revert reason, such as "revert: rate limit".
-  [/\brevert/i, 'reverted'],
+  // First, because a contract chooses its own revert reason, such as "revert: rate limit". Only these
+  // words: a revert of `ownerOf` may mean "not owned", and an "upstream reverted the connection" is
+  // none.
+  [
+    /\bexecution reverted\b|^(error: )?vm exception while processing transaction: revert|^transaction reverted\b|^revert(ed)?\b/i,
+    'reverted',
+  ],
   [
     /rate.?limit|too many requests?|throttl|(request|capacity|usage|quota|rps|cu) ?limit|exceed.*(quota|capacity)/i,
     'rate-limited',
@@ -76,8 +81,10 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
   if (error.code === METHOD_NOT_FOUND) return 'method-unsupported';
   if (error.code === EXECUTION_FAILED) return classifyExecution(error);
   const known = kindOf(error.message);
-  // Hardhat 3 reports an invalid opcode with the code of a revert.
-  if (error.code === REVERTED) return known === 'gas-exhausted' ? known : 'reverted';
+  // Hardhat 3 reports an invalid opcode with the code of a revert, and nodes that pass on the codes
+  // of gRPC an invalid argument.
+  if (error.code === REVERTED && known !== 'gas-exhausted' && isRevertData(error.data ?? ''))
+    return 'reverted';
   if (known !== undefined) return known;
   if (error.code === LIMIT_EXCEEDED) return 'rate-limited';
   // go-ethereum reports its own time limit with the code of an unavailable resource.
@@ -88,7 +95,9 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
 /** A cause that is not known counts as used-up gas, which decides no rule: a reverted `ownerOf` may mean
  * "not owned". */
 function classifyExecution({ message, data = '' }: RpcErrorObject): FailureKind {
-  const known = kindOf(`${message} ${data}`);
+  const text = `${message} ${data}`;
+  if (/\brevert/i.test(text)) return 'reverted';
+  const known = kindOf(text);
   if (known !== undefined && isAbout(known, 'contract')) return known;
   return isRevertData(data) ? 'reverted' : 'gas-exhausted';
 }
