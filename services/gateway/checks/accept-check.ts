@@ -138,15 +138,19 @@ export async function startCheck(
     waiting?.cancel();
     throw error;
   }
-  return waiting && { ...waiting, result: waiting.result.then((json) => inTime(json, check, deadlineAtMs)) };
+  return waiting && inTime(waiting, check.rules.length, deadlineAtMs);
 }
 
 /** The last look at the store, after the deadline, may find what is charged as a 504: such a result
- * decided nothing. */
-const inTime = (json: string | undefined, { rules }: ValidCheck, deadlineAtMs: number): string | undefined =>
-  isRefundedResult(rules.length, json) && isOverdue(JSON.parse(json), new Date(deadlineAtMs).toISOString())
-    ? undefined
-    : json;
+ * decided nothing. A function of its own, so that what waits does not refer to the check. */
+const inTime = (waiting: Waiting, ruleCount: number, deadlineAtMs: number): Waiting => ({
+  ...waiting,
+  result: waiting.result.then((json) =>
+    isRefundedResult(ruleCount, json) && isOverdue(JSON.parse(json), new Date(deadlineAtMs).toISOString())
+      ? undefined
+      : json,
+  ),
+});
 
 /** A function of its own, so that what it refers to is not what the request has read. */
 const refundOf =
