@@ -13,7 +13,13 @@ import type { Callable } from '../endpoints/endpoint.ts';
 import type { RpcOutcome } from '../rpc/connect-rpc.ts';
 import { isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
-import { type BatchReadings, NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
+import {
+  type BatchReadings,
+  NOT_OWNED,
+  NOTHING,
+  PERHAPS_FOR_CONTRACTS,
+  PERHAPS_NOT_OWNED,
+} from './readings.ts';
 
 /** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
@@ -106,8 +112,10 @@ export class CallerProofs {
   ): Promise<BatchReadings> {
     const keyOf = ({ contract, call }: Read) =>
       `${endpointName}/${contract}/${call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}`;
-    const isDeciding = (index: number) =>
-      readings[index] === NOT_OWNED || readings[index] === DECIDING_REVERT;
+    const isDeciding = (index: number) => {
+      const reading = readings[index];
+      return reading === NOT_OWNED || reading === DECIDING_REVERT || reading === PERHAPS_NOT_OWNED;
+    };
     if (!readings.some((_, index) => isDeciding(index))) return readings;
     const unknown = new Map<string, Read>();
     for (const [index, read] of reads.entries())
@@ -126,7 +134,7 @@ export class CallerProofs {
       const isSame = this.#isSame.get(keyOf(read));
       if (isSame === undefined) return unread.get(keyOf(read)) ?? PERHAPS_FOR_CONTRACTS;
       if (!isSame) return failed('call-reverted');
-      return reading === NOT_OWNED ? NOTHING : reading;
+      return reading === NOT_OWNED ? NOTHING : DECIDING_REVERT;
     });
   }
 }

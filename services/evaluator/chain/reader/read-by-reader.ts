@@ -9,6 +9,7 @@ import {
   type BatchReadings,
   NOT_OWNED,
   NOTHING,
+  PERHAPS_NOT_OWNED,
   PERHAPS_OUT_OF_GAS,
   PERHAPS_REVERTED,
 } from './readings.ts';
@@ -48,10 +49,9 @@ export async function readByReader(
     verifyBlock(decoded, block);
     return { ...decoded, hasState: kept.identify(block, decoded.kept) };
   });
-  const readings = statuses.map((status, index) =>
-    isDecidingRevert(reads[index], status, isIsolated)
-      ? DECIDING_REVERT
-      : toReading(status, values[index] ?? 0n, isIsolated),
+  const readings = statuses.map(
+    (status, index) =>
+      decidingReading(status, reads[index] as Read) ?? toReading(status, values[index] ?? 0n, isIsolated),
   );
   return { readings, hasState };
 }
@@ -60,9 +60,11 @@ export async function readByReader(
 const readerParams = (data: string, block: string): string =>
   `[{"to":"${READER_ADDRESS}","data":"${data}"},${block},{"${READER_ADDRESS}":{"code":"${READER_CODE}"}}]`;
 
-const isDecidingRevert = (read: Read | undefined, status: ReaderStatus, isIsolated: boolean): boolean =>
-  (status === READER_STATUS.reverted && (read?.kind === 'call' || read?.kind === 'owner')) ||
-  (status === READER_STATUS.failedEmpty && read?.kind === 'owner' && isIsolated);
+/** The reading of a revert that may decide a rule. */
+function decidingReading(status: ReaderStatus, { kind }: Read): BatchReadings[number] {
+  if (status === READER_STATUS.reverted && (kind === 'call' || kind === 'owner')) return DECIDING_REVERT;
+  return status === READER_STATUS.failedEmpty && kind === 'owner' ? PERHAPS_NOT_OWNED : undefined;
+}
 
 function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): BatchReadings[number] {
   switch (status) {
