@@ -8,7 +8,7 @@ import { BodyReads } from '#shared/http/body-reads.ts';
 import { setClient } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { invalidBody, overloaded, Problem, problemAnswer, retryAfter } from '#shared/http/problem.ts';
-import { BODY_BYTES_MAX, type JsonBody, readJsonBody } from '#shared/http/read-json-body.ts';
+import { BODY_BYTES_MAX, parseJsonText, readJsonText } from '#shared/http/read-json-body.ts';
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import { echoRequestId } from './authzen/echo-request-id.ts';
 import type { Bounds, ReadBody, Services } from './dependencies.ts';
@@ -103,16 +103,17 @@ function makeBounds(
 ): Bounds & Pick<Services, 'authenticate'> {
   const bodies = new BodyReads({ countMax: bodyReadsMax, timeoutMs: bodyTimeoutMs });
   const takingUp = new FairTicks({ msPerTick: TAKING_UP_MS_PER_TICK });
+  const takeTurn = (app: AppAccess): Promise<void> => takingUp.turn(app);
   const resumeRequest = (response: Response, app: AppAccess): void => {
     if (!inFlight.enter(response)) throw tooManyRequests();
     if (!inFlight.assign(response, app)) throw tooManyOfApp();
   };
-  const arrive: ReadBody<JsonBody> = async (request, response, app, options) => {
+  const arrive: ReadBody<Buffer> = async (request, response, app, options) => {
     // Most bodies arrive together with the headers.
-    if (request.complete) return readJsonBody(request, options);
+    if (request.complete) return readJsonText(request, options);
     inFlight.leave(response);
     const body = await bodies
-      .read(app, () => readJsonBody(request, options))
+      .read(app, () => readJsonText(request, options))
       .catch((refusal: unknown) => {
         // Also if a limit refuses the request instead: the rest of the body is not read.
         if (refusal instanceof Problem && refusal.headers['connection'] === 'close')
@@ -136,14 +137,15 @@ function makeBounds(
       return caller;
     },
     holdMemory,
+    takeTurn,
     freeMemory: (response) => inFlight.free(response),
     async readBody(request, response, app, options) {
-      const { json, bytes } = await arrive(request, response, app, options);
+      const text = await arrive(request, response, app, options);
       // Before it waits: what waits has its memory already.
-      holdMemory(response, bytes * MEMORY_PER_BYTE);
+      holdMemory(response, text.length * MEMORY_PER_BYTE);
       // What follows costs most of the request: a burst of one account must not go first.
-      await takingUp.turn(app);
-      return json;
+      await takeTurn(app);
+      return parseJsonText(text, options);
     },
     async openBody(request, response, app, options) {
       const body = await batchBodies.open(request, app, options);

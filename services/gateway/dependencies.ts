@@ -116,6 +116,8 @@ export type Bounds = {
   /** Counts memory that a request holds until it is published. @throws Problem `overloaded` */
   readonly holdMemory: (response: Response, bytes: number) => void;
   readonly freeMemory: (response: Response) => void;
+  /** Resolves when work of some milliseconds of the client app may begin: accounts take turns. */
+  readonly takeTurn: (app: AppAccess) => Promise<void>;
   /** Opens a client app's body of many values; the request then leaves the requests in flight until
    * `resumeRequest`. With `waits` it waits while another such body of the app is being read. */
   readonly openBody: (

@@ -9,29 +9,32 @@ export const BODY_BYTES_MAX = 256 * 1024;
 const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
 const CHARSET = /^charset\s*=\s*"?(?:utf-8|utf8|us-ascii)"?$/;
 
-export type JsonBody = {
-  readonly json: unknown;
-  /** Of its text. */
-  readonly bytes: number;
-};
-
 export type BodyOptions = {
   /** The value of a body without a byte, in whatever form the headers announced it. Default: it is
    * refused. */
   readonly ofEmpty?: unknown;
 };
 
+/** Reads a JSON body of at most 256 KiB, and parses it. @throws as the two steps */
+export const readJsonBody = async (request: IncomingMessage): Promise<unknown> =>
+  parseJsonText(await readJsonText(request));
+
 /**
- * Reads a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the
+ * The value of a body's text.
+ *
+ * @throws Problem `malformed-json`
+ */
+export const parseJsonText = (text: Buffer, { ofEmpty }: BodyOptions = {}): unknown =>
+  text.length === 0 && ofEmpty !== undefined ? ofEmpty : parseJson(text, 'The body');
+
+/**
+ * Reads the text of a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the
  * client gets the answer and not a reset.
  *
- * @throws Problem `media-type-unsupported`, `body-too-large`, `malformed-json`; Error if the client
- *   disconnected, so that no answer can be sent
+ * @throws Problem `media-type-unsupported`, `body-too-large`; Error if the client disconnected, so
+ *   that no answer can be sent
  */
-export async function readJsonBody(
-  request: IncomingMessage,
-  { ofEmpty }: BodyOptions = {},
-): Promise<JsonBody> {
+export async function readJsonText(request: IncomingMessage, { ofEmpty }: BodyOptions = {}): Promise<Buffer> {
   const { headers } = request;
   const unreadable = faultOfHeaders(headers);
   // Only the end of a chunked body tells whether it is empty.
@@ -39,12 +42,12 @@ export async function readJsonBody(
   if (unreadable !== undefined && isSurelyFull) throw new Problem('media-type-unsupported', unreadable);
   const bytes = await readBytes(request);
   const isEmpty = bytes?.length === 0;
-  if (isEmpty && ofEmpty !== undefined) return { json: ofEmpty, bytes: 0 };
+  if (isEmpty && ofEmpty !== undefined) return bytes;
   if (unreadable !== undefined && !(isEmpty && headers['content-type'] === undefined))
     throw new Problem('media-type-unsupported', unreadable);
   if (bytes === undefined)
     throw new Problem('body-too-large', `The body must have at most ${BODY_BYTES_MAX} bytes.`);
-  return { json: parseJson(bytes, 'The body'), bytes: bytes.length };
+  return bytes;
 }
 
 function faultOfHeaders(headers: IncomingMessage['headers']): string | undefined {

@@ -9,7 +9,7 @@ const FAULTS_MAX = 20;
 /** @throws Problem `malformed-json`, `media-type-unsupported`, `body-too-large`,
  * `validation-failed` */
 export async function readBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.output<S>> {
-  const { json } = await readJsonBody(request);
+  const json = await readJsonBody(request);
   return parse(schema, json);
 }
 

@@ -479,6 +479,15 @@ describe('a list of evaluations', () => {
     },
   );
 
+  it('is 429 before anything is validated, if no second has places for all of its checks', async () => {
+    const gateway = await start({
+      admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }),
+    });
+    expect((await list(gateway, { ...ask('club/gold'), evaluations: many(16) })).status).toBe(429);
+    expect(gateway.admitted.at(0)).toMatchObject({ bucket: 'per-second', places: 16 });
+    expect(gateway.admitted.at(0)?.check).toBeUndefined();
+  });
+
   it('has an entry for each check that could not be published, and the others are decided', async () => {
     const gateway: FakeGateway = await start({
       publish: async (message) => {

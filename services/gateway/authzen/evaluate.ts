@@ -72,9 +72,14 @@ async function readEvaluations(
   const { semantic, entries } = parsed;
   const needed = new Map(entries.flatMap((entry) => ('key' in entry ? [[entry.key, entry.check]] : [])));
   if (needed.size > DISTINCT_CHECKS_MAX) throw badRequest([TOO_MANY_CHECKS]);
+  // Before they are validated: no window of the rate has places for all of them.
+  if (needed.size > app.limits.requestsPerSecond)
+    await deps.applyLimits({ app, bucket: 'per-second', places: needed.size }, response);
   const validations = new Map<string, Judged<ValidCheck>>();
-  for (const [key, check] of needed)
+  for (const [key, check] of needed) {
+    await deps.takeTurn(app);
     validations.set(key, await validateFor(app, check, holding(deps, response)));
+  }
   const judged = entries.map((entry) =>
     'faults' in entry ? { problem: badRequest(entry.faults) } : judge(entry, validations.get(entry.key)),
   );

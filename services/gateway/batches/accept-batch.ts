@@ -44,7 +44,7 @@ export function makeAcceptBatch(deps: Dependencies) {
     using body = await deps.openBody(request, response, app);
     const askLimits = makeAskLimits(deps, caller, { idempotencyKey, overload }, response);
     const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold, askLimits });
-    const batch = await receiveBatch(format, body.chunks, collector);
+    const batch = await receiveBatch(format, body, collector);
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app);
     const admitted = await deps.admitCheck(

@@ -3,7 +3,9 @@ import { Problem } from '#shared/http/problem.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import type { BatchCollector } from './collect-batch.ts';
 import {
+  type Arriving,
   type BodyFormat,
+  type GiveWay,
   JSON_BYTES_MAX,
   LINE_BYTES_MAX,
   receiveJson,
@@ -20,13 +22,13 @@ import {
  */
 export async function receiveBatch(
   format: BodyFormat,
-  chunks: AsyncIterable<Buffer>,
+  body: Arriving,
   collector: BatchCollector,
 ): Promise<ReturnType<BatchCollector['end']>> {
-  if (format === 'json') await collectJson(await receiveJson(chunks), collector);
+  if (format === 'json') await collectJson(await receiveJson(body), collector, body.giveWay);
   else
     await receiveLines(
-      chunks,
+      body,
       // The first line has the rules: they may be written as in JSON, and are refused as there.
       (index) => (index === 0 ? JSON_BYTES_MAX : LINE_BYTES_MAX),
       (value, index) => (index > 0 ? collector.add(value) : beginWithLine(value, collector)),
@@ -34,7 +36,7 @@ export async function receiveBatch(
   return collector.end();
 }
 
-async function collectJson(body: unknown, collector: BatchCollector): Promise<void> {
+async function collectJson(body: unknown, collector: BatchCollector, giveWay: GiveWay): Promise<void> {
   if (!isObject(body)) return collector.begin(body);
   const { entries, watch, ...head } = body;
   await collector.begin(head);
@@ -42,7 +44,7 @@ async function collectJson(body: unknown, collector: BatchCollector): Promise<vo
     if ('entries' in body) collector.refuse(BOTH);
     return collector.addMembers(watch);
   }
-  if (Array.isArray(entries)) return takeEach(entries, collector.add);
+  if (Array.isArray(entries)) return takeEach(entries, collector.add, giveWay);
   collector.refuse(
     entries === undefined
       ? faultAt('/entries', 'required', 'is required unless watch is sent')

@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { isBlank, parseJson } from '#shared/http/parse-json.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
-import { TickShare } from '#shared/tick-share.ts';
 
 /** A JSON body is parsed in one go: for its time the gateway does nothing else. */
 export const JSON_BYTES_MAX = 2 * 1024 * 1024;
@@ -12,8 +10,6 @@ export const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 export const LINE_BYTES_MAX = 8 * 1024;
 /** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */
 const BLANK_LINES_MAX = 100_000;
-/** How long values are taken in one tick of the event loop before other requests have their turn. */
-const TAKING_MS_PER_TICK = 2;
 
 const NDJSON = /^application\/(?:x-)?ndjson$/;
 
@@ -35,12 +31,31 @@ export function formatOf({ headers }: IncomingMessage): BodyFormat {
   throw new Problem('media-type-unsupported', 'Send application/json or application/x-ndjson in UTF-8.');
 }
 
+/** Nothing, or the wait for the next turn of the body: bodies are received side by side, by turns of
+ * accounts, then of apps. */
+export type GiveWay = () => Promise<void> | undefined;
+
+/** How long the values of one body are taken before another one has its turn. */
+const SLICE_MS = 0.25;
+
+/** @param turn resolves when this body has its turn */
+export function makeGiveWay(turn: () => Promise<void>): GiveWay {
+  let sliceEndMs = Number.NEGATIVE_INFINITY;
+  const begin = (): void => {
+    sliceEndMs = performance.now() + SLICE_MS;
+  };
+  return () => (performance.now() < sliceEndMs ? undefined : turn().then(begin));
+}
+
+/** A body of many values as it arrives. */
+export type Arriving = { readonly chunks: AsyncIterable<Buffer>; readonly giveWay: GiveWay };
+
 /**
  * Receives a JSON body of at most 2 MiB.
  *
  * @throws Problem `malformed-json`, `body-too-large`
  */
-export async function receiveJson(chunks: AsyncIterable<Buffer>): Promise<unknown> {
+export async function receiveJson({ chunks, giveWay }: Arriving): Promise<unknown> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -52,6 +67,7 @@ export async function receiveJson(chunks: AsyncIterable<Buffer>): Promise<unknow
       );
     parts.push(chunk);
   }
+  await giveWay();
   return parseJson(Buffer.concat(parts), 'The body');
 }
 
@@ -59,7 +75,7 @@ export async function receiveJson(chunks: AsyncIterable<Buffer>): Promise<unknow
 type Take = (value: unknown, index: number) => void | Promise<void>;
 
 /** Takes the values of a list. Other requests have their turn every few milliseconds. */
-export async function takeEach(values: readonly unknown[], take: Take): Promise<void> {
+export async function takeEach(values: readonly unknown[], take: Take, giveWay: GiveWay): Promise<void> {
   for (const [index, value] of values.entries()) {
     const pause = take(value, index) ?? giveWay();
     if (pause) await pause;
@@ -75,7 +91,7 @@ export async function takeEach(values: readonly unknown[], take: Take): Promise<
  * @throws Problem `malformed-json`, `body-too-large`, and the errors of `take`
  */
 export async function receiveLines(
-  chunks: AsyncIterable<Buffer>,
+  { chunks, giveWay }: Arriving,
   bytesMaxOf: (index: number) => number,
   take: Take,
 ): Promise<void> {
@@ -113,12 +129,6 @@ const tooManyBlankLines = (): Problem =>
   new Problem('malformed-json', `The body has more than ${BLANK_LINES_MAX} blank lines.`);
 
 const emptyBody = (): Problem => new Problem('malformed-json', 'The body is empty; send JSON.');
-
-/** Of all bodies of many values: they are received side by side. */
-const share = new TickShare(TAKING_MS_PER_TICK);
-
-/** Nothing, or the wait for the next tick of the event loop if the share of this one is used up. */
-const giveWay = (): Promise<void> | undefined => (share.hasTime() ? undefined : nextTick());
 
 const LINE_FEED = 0x0a;
 /** Pieces of an unfinished line that are kept apart; more are joined, because each costs more

@@ -75,7 +75,7 @@ export const watchHandlers = (deps: Dependencies) =>
       const format = formatOf(request);
       const watch = await readWatch(deps, app.clientId, param);
       using body = await deps.openBody(request, response, app, { waits: true });
-      const changes = await receiveMembers(format, body.chunks);
+      const changes = await receiveMembers(format, body);
       deps.resumeRequest(response, app);
       const counts = await deps.changeMembers({ watch, actor: keyId, limits: app.limits }, changes);
       sendJson(response, 200, JSON.stringify(counts));

@@ -1,4 +1,6 @@
 import { toChecksumAddress } from '#shared/contracts/rules/checksum-address.ts';
+import { FairTicks } from '#shared/fairness/fair-ticks.ts';
+import { makeGiveWay } from '../batches/receive-values.ts';
 import { receiveMembers } from './receive-members.ts';
 
 const accountOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;
@@ -9,7 +11,10 @@ const ndjson = (values: readonly unknown[]): string =>
 async function* chunksOf(text: string): AsyncGenerator<Buffer, void> {
   yield Buffer.from(text);
 }
-const receive = (format: 'json' | 'ndjson', text: string) => receiveMembers(format, chunksOf(text));
+const ticks = new FairTicks({ msPerTick: 2 });
+const OWNER = { accountId: 'account_1', clientId: 'app_1' };
+const receive = (format: 'json' | 'ndjson', text: string) =>
+  receiveMembers(format, { chunks: chunksOf(text), giveWay: makeGiveWay(() => ticks.turn(OWNER)) });
 const refusalOf = (format: 'json' | 'ndjson', text: string) =>
   receive(format, text).then(
     () => undefined,

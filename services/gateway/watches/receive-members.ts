@@ -11,7 +11,9 @@ import {
 } from '#shared/stores/watches/members/write-watch-members.ts';
 import { FAULTS_MAX } from '../batches/collect-batch.ts';
 import {
+  type Arriving,
   type BodyFormat,
+  type GiveWay,
   LINE_BYTES_MAX,
   receiveJson,
   receiveLines,
@@ -32,15 +34,12 @@ type Path = readonly PropertyKey[];
  * @throws Problem `malformed-json`, `body-too-large`, `validation-failed` with every fault, and the
  *   errors of the chunks
  */
-export async function receiveMembers(
-  format: BodyFormat,
-  chunks: AsyncIterable<Buffer>,
-): Promise<MemberChanges> {
+export async function receiveMembers(format: BodyFormat, body: Arriving): Promise<MemberChanges> {
   const collector = new MemberCollector();
-  if (format === 'json') await collectJson(await receiveJson(chunks), collector);
+  if (format === 'json') await collectJson(await receiveJson(body), collector, body.giveWay);
   else
     await receiveLines(
-      chunks,
+      body,
       () => LINE_BYTES_MAX,
       (line, index) => collectLine(line, index, collector),
     );
@@ -114,14 +113,14 @@ function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undef
   return undefined;
 }
 
-async function collectJson(body: unknown, collector: MemberCollector): Promise<void> {
+async function collectJson(body: unknown, collector: MemberCollector, giveWay: GiveWay): Promise<void> {
   if (!isObject(body))
     return collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
       collector.refuse([faultAt(pointerOf([name]), 'unknown-member', notKnown(['add', 'remove']))]);
     else if (!Array.isArray(value)) collector.refuse([faultAt(`/${name}`, 'wrong-type', 'must be a list')]);
-    else await takeEach(value, (one, index) => collector[name](one, [name, index]));
+    else await takeEach(value, (one, index) => collector[name](one, [name, index]), giveWay);
   }
 }
 

@@ -174,7 +174,10 @@ export function makeWatchWrites(deps: Dependencies) {
       if (!watch) throw notFound(watchId);
       // Before the commands, which cannot be undone.
       requireVersion(`the watch ${watchId}`, watch.settingsVersion, mayWrite);
-      if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
+      if (limits) {
+        await deps.requireRoom(clientId);
+        await deps.throttle.take([writeOfDay(clientId, limits)]);
+      }
       const at = nowIso();
       const command = { command: 'release', clientId, watchUid: watchUid(watch), at } as const;
       await Promise.all(
