@@ -243,6 +243,26 @@ test('a fork is noted before its transfers, by the first block that may be of th
   ]);
 });
 
+test('a fork drops the blocks that the endpoint does not have yet, and they are read once it has them', async () => {
+  const { state, step } = aFollower();
+  state.transfers = [logOf(CALM, 197), logOf(CALM, 200)];
+  await step();
+  state.published = [];
+  state.fork = 1;
+  state.head = 201;
+  state.newest = 199;
+  state.transfers = [logOf(CALM, 197), logOf(BUSY, 200, 1)];
+  await step();
+  expect(state.forks).toEqual([198]);
+  expect(state.published).toMatchObject([{ contract: CALM, blockNumber: 200, isDropped: true }]);
+  state.published = [];
+  state.newest = Number.POSITIVE_INFINITY;
+  await step();
+  expect(state.forks).toEqual([198]);
+  expect(state.published).toMatchObject([{ contract: BUSY, blockNumber: 200, isDropped: false }]);
+  expect(state.saved.at(-1)?.readTo).toBe(201);
+});
+
 test('a transfer names its event, the newest of a block', async () => {
   const { state, step } = aFollower();
   const event = (logIndex: number) => ({ logIndex, transactionHash: `0x${logIndex}` });
