@@ -8,6 +8,7 @@ import type { LogRange, TransferLog } from './transfer-log.ts';
 
 const [BUSY, CALM] = [`0x${'b1'.repeat(20)}`, `0x${'ca'.repeat(20)}`];
 const ALICE = `0x${'a1'.repeat(20)}`;
+const [GAP_OF_BUSY, GAP_OF_CALM] = [BUSY, CALM].map((contract) => ({ contract, account: undefined }));
 const hashOf = (number: number, fork = 0) => `0x${fork}${number.toString(16).padStart(63, '0')}`;
 const logOf = (contract: string, blockNumber: number, fork = 0): TransferLog => ({
   position: '0x0',
@@ -243,6 +244,26 @@ test('a fork is noted before its transfers, by the first block that may be of th
   ]);
 });
 
+test('a fork drops the blocks that the endpoint does not have yet, and they are read once it has them', async () => {
+  const { state, step } = aFollower();
+  state.transfers = [logOf(CALM, 197), logOf(CALM, 200)];
+  await step();
+  state.published = [];
+  state.fork = 1;
+  state.head = 201;
+  state.newest = 199;
+  state.transfers = [logOf(CALM, 197), logOf(BUSY, 200, 1)];
+  await step();
+  expect(state.forks).toEqual([198]);
+  expect(state.published).toMatchObject([{ contract: CALM, blockNumber: 200, isDropped: true }]);
+  state.published = [];
+  state.newest = Number.POSITIVE_INFINITY;
+  await step();
+  expect(state.forks).toEqual([198]);
+  expect(state.published).toMatchObject([{ contract: BUSY, blockNumber: 200, isDropped: false }]);
+  expect(state.saved.at(-1)?.readTo).toBe(201);
+});
+
 test('a transfer names its event, the newest of a block', async () => {
   const { state, step } = aFollower();
   const event = (logIndex: number) => ({ logIndex, transactionHash: `0x${logIndex}` });
@@ -261,6 +282,15 @@ test('without a position the contracts have a gap, because it may have been lost
     { contract: BUSY, account: undefined },
     { contract: CALM, account: undefined },
   ]);
+});
+
+test('a chain that has only its first block has a position and is live', async () => {
+  const { state, step } = aFollower();
+  state.position = undefined;
+  state.head = 0;
+  await step();
+  expect(state.published).toMatchObject([GAP_OF_BUSY, GAP_OF_CALM]);
+  expect([state.saved.at(-1)?.readTo, state.states.get(CALM)]).toEqual([0, { state: 'live' }]);
 });
 
 test('who is watched is asked only after the blocks are noted as being read', async () => {
@@ -287,8 +317,48 @@ test('a head that is far below the window for long is followed as a chain that s
   expect(state.ranges).toHaveLength(1);
   state.transfers = [logOf(CALM, 20)];
   await step();
-  expect(state.published).toMatchObject([{ blockNumber: 20 }]);
+  expect(state.published).toMatchObject([{ account: ALICE, blockNumber: 20 }, GAP_OF_BUSY, GAP_OF_CALM]);
   expect(state.saved.at(-1)?.readTo).toBe(20);
+});
+
+test.each([0, 16_000])(
+  'a position that a false head moved up is given up with a gap, so that no transfer is lost (steps of %d ms)',
+  async (stepMs) => {
+    const { state, step } = aFollower();
+    await step();
+    state.head = 3_200;
+    for (let at = 0; at < 3; at += 1) {
+      state.nowMs += stepMs;
+      await step();
+    }
+    expect(state.published).toEqual([]);
+    // The chain without the false head; 128 blocks below it is above the transfer.
+    state.head = 400;
+    state.transfers = [logOf(CALM, 210)];
+    for (let at = 0; at < 11; at += 1) await step();
+    expect(state.forks).toEqual([0]);
+    expect(state.published).toMatchObject([GAP_OF_BUSY, GAP_OF_CALM]);
+    expect(state.saved.at(-1)?.readTo).toBe(400);
+  },
+);
+
+test('a head that is too far ahead to catch up gives up the position only once its logs were read', async () => {
+  const { state, step } = aFollower();
+  await step();
+  state.head = 100_000;
+  state.failure = new RpcFailure('block-unavailable');
+  expect(await step()).toBe('failed');
+  state.failure = undefined;
+  state.head = 201;
+  state.transfers = [logOf(CALM, 201)];
+  await step();
+  expect(state.published).toMatchObject([{ account: ALICE, blockNumber: 201 }]);
+  expect(state.published).toHaveLength(1);
+  state.published = [];
+  state.head = 100_000;
+  await step();
+  expect(state.published).toMatchObject([GAP_OF_BUSY, GAP_OF_CALM]);
+  expect(state.saved.at(-1)?.readTo).toBe(100_000);
 });
 
 const busyLogs = (firstBlock: number, count: number, fork = 0) =>

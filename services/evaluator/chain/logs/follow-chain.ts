@@ -70,8 +70,8 @@ const CATCH_UP_MS_MAX = 3_600_000;
 const CATCH_UP_BLOCKS_MAX = 20_000;
 /** Failures in a row from which a chain's contracts are no longer `live`. */
 const FAILURES_MAX = 3;
-/** After this many consecutive heads below the window the chain counts as restarted, such as a
- * development chain. */
+/** After this many consecutive heads that are further below the position than a reorg reaches, the
+ * chain counts as restarted, such as a development chain, or the position as that of a false head. */
 const LOW_HEADS_MAX = 10;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
@@ -131,7 +131,7 @@ export class ChainFollower {
   #failureCount = 0;
   /** The endpoints have answered with the head in this step. */
   #hasHead = false;
-  /** Heads in a row that are below the window. */
+  /** Consecutive heads that are further below the position than a reorg reaches. */
   #lowHeadCount = 0;
   /** Busy contracts, and until when each is not followed (monotonic ms). */
   readonly #busyUntilMs = new Map<string, number>();
@@ -175,7 +175,8 @@ export class ChainFollower {
 
   async #readToHead(contracts: readonly string[], signal: AbortSignal): Promise<boolean> {
     const head = await this.#readHead(signal);
-    let window = await this.#openWindow(head, contracts);
+    const { window: opened, isFresh } = await this.#openWindow(head, contracts);
+    let window = opened;
     const hasNewFork = await this.#isReplaced(window, head, signal);
     if (hasNewFork) this.#options.observer.onReorg();
     let isReplaced = hasNewFork || this.#mustReread;
@@ -186,6 +187,8 @@ export class ChainFollower {
       const read = await this.#read(window, plan, head, contracts, signal);
       this.#mustReread = false;
       isReplaced = false;
+      // Not before: a head whose logs no endpoint has gives up no position.
+      if (isFresh) for (const contract of contracts) this.#gaps.add(contract);
       // Before the transfers: their checks must not be answered by the dropped fork.
       if (read.forkFrom !== undefined && !(await this.#options.noteFork(read.forkFrom))) return false;
       if (!(await this.#publishDue(read.window, read.due))) return false;
@@ -242,23 +245,26 @@ export class ChainFollower {
   }
 
   /**
-   * Where to continue: at the saved position. Without a usable one, some blocks below the head, and
-   * the events before that are a gap: what is missing may never have been there, or was lost.
+   * Where to continue: at the saved position. Without a usable one, afresh some blocks below the
+   * head, and the events before that are a gap: they may have been missed.
    */
-  async #openWindow(head: Block, contracts: readonly string[]): Promise<LogWindow> {
-    const fresh = emptyWindow(Math.max(0, head.number - REORG_BLOCKS_MAX));
+  async #openWindow(
+    head: Block,
+    contracts: readonly string[],
+  ): Promise<{ window: LogWindow; isFresh: boolean }> {
+    // From block 0 on, so that there is always a block to read.
+    const fresh = emptyWindow(Math.max(-1, head.number - REORG_BLOCKS_MAX));
     const saved = await this.#saved.load();
     for (const contract of saved?.gaps ?? []) if (contracts.includes(contract)) this.#gaps.add(contract);
     const window = saved?.window ?? fresh;
     this.#options.observer.onBehind(Math.max(0, head.number - window.readTo));
-    if (saved === undefined || head.number - window.readTo > this.#catchUpBlocksMax) {
-      for (const contract of contracts) this.#gaps.add(contract);
-      return fresh;
-    }
-    this.#lowHeadCount = head.number < window.since - 1 ? this.#lowHeadCount + 1 : 0;
-    if (this.#lowHeadCount <= LOW_HEADS_MAX) return window;
-    await this.#options.noteFork(0);
-    return fresh;
+    const isLow = head.number < window.readTo - REORG_BLOCKS_MAX;
+    this.#lowHeadCount = isLow ? this.#lowHeadCount + 1 : 0;
+    const isRestarted = this.#lowHeadCount > LOW_HEADS_MAX;
+    if (isRestarted) await this.#options.noteFork(0);
+    const isFresh =
+      saved === undefined || isRestarted || head.number - window.readTo > this.#catchUpBlocksMax;
+    return { window: isFresh ? fresh : window, isFresh };
   }
 
   get #catchUpBlocksMax(): number {

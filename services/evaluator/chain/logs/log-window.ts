@@ -78,7 +78,7 @@ export const emptyWindow = (readTo: number): LogWindow => ({
  * than one block further, so its parent hash does not show whether that block was replaced.
  */
 export function needsHeader({ readTo, blocks }: LogWindow, head: Block): boolean {
-  return head.number > readTo + 1 && blocks.has(readTo) && !blocks.has(head.number - 1);
+  return head.number > readTo + 1 && blocks.has(readTo);
 }
 
 /** Whether a header shows that a block of the window was replaced. */
@@ -127,7 +127,9 @@ export function planRead(
 }
 
 /**
- * Applies the logs of a planned read.
+ * Applies the logs of a planned read. If blocks were replaced, every block of the window counts as
+ * dropped unless the answer has it with the same hash: also one above the answer, which an endpoint
+ * that is behind does not have yet. Its transfers are due again, as new ones, once it is read.
  *
  * @param last the header of the last block that was read, from the endpoint that gave the logs; it
  *   may be below the plan's end if no endpoint has all of the plan's blocks yet
@@ -137,15 +139,12 @@ export function planRead(
  */
 export function applyRead(
   window: LogWindow,
-  { from, isReplaced, to: plannedTo }: ReadPlan,
+  { from, isReplaced }: ReadPlan,
   head: Block,
   { last, logs }: { readonly last: Block; readonly logs: readonly TransferLog[] },
   settleTo: number,
 ): { window: LogWindow; due: DueTransfer[]; forkFrom: number | undefined } {
   const to = last.number;
-  // The window ends with the head: of a shorter chain its further blocks are gone, of an endpoint
-  // that is behind they are not.
-  const gone = { from, to: plannedTo === head.number && to === plannedTo ? Number.POSITIVE_INFINITY : to };
   const read = blocksOf(logs);
   for (const [number, hash] of [[to, last.hash] as const, [to - 1, last.parentHash] as const]) {
     if (number < from) continue;
@@ -153,8 +152,8 @@ export function applyRead(
     if (!read.has(number)) read.set(number, { hash, transfers: new Set(), events: new Map() });
   }
   if (to === head.number) requireHash(read, to, head.hash);
-  const due = isReplaced ? droppedTransfers(window, gone, read) : [];
-  const blocks = new Map([...window.blocks].filter(([number]) => !isReplaced || isOutside(number, gone)));
+  const due = isReplaced ? droppedTransfers(window, read) : [];
+  const blocks = new Map(isReplaced ? [] : window.blocks);
   for (const [number, { hash, transfers, events }] of read) {
     const known = blocks.get(number);
     if (known !== undefined && known.hash !== hash) throw new RpcFailure('block-mismatch');
@@ -174,7 +173,7 @@ export function applyRead(
     Math.min(settledTo + 1, readTo + 1 - REORG_BLOCKS_MAX),
   );
   for (const number of blocks.keys()) if (number < since) blocks.delete(number);
-  const forkFrom = isReplaced ? firstReplaced(window, gone, read) : undefined;
+  const forkFrom = isReplaced ? firstReplaced(window, read) : undefined;
   return { window: { since, settledTo, readTo, blocks }, due, forkFrom };
 }
 
@@ -224,21 +223,11 @@ function knownTransfers({ blocks }: LogWindow, number: number, hash: string): Re
   return known?.hash === hash ? known.transfers : NO_TRANSFERS;
 }
 
-type Blocks = { readonly from: number; readonly to: number };
-
-const isOutside = (number: number, { from, to }: Blocks): boolean => number < from || number > to;
-
-/** The transfers of the window that a replaced range no longer holds, with the first block that is
- * gone. */
-function droppedTransfers(
-  window: LogWindow,
-  gone: Blocks,
-  read: ReadonlyMap<number, WindowBlock>,
-): DueTransfer[] {
+/** The transfers of a replaced window that are gone, with the first block that had one. */
+function droppedTransfers({ blocks }: LogWindow, read: ReadonlyMap<number, WindowBlock>): DueTransfer[] {
   const names = new Set<string>();
   let firstGone = Number.POSITIVE_INFINITY;
-  for (const [number, { hash, transfers }] of window.blocks) {
-    if (isOutside(number, gone)) continue;
+  for (const [number, { hash, transfers }] of blocks) {
     const block = read.get(number);
     const remaining = block?.hash === hash ? block.transfers : NO_TRANSFERS;
     for (const name of transfers) {
@@ -250,18 +239,16 @@ function droppedTransfers(
   return [...names].map((name) => ({ name, blockNumber: firstGone, isDropped: true }));
 }
 
-/** The first block of the window that may be of a dropped fork: behind the last one below it that is
+/** The first block of a replaced window that may be of a dropped fork: behind the last one that is
  * known to be the same. `undefined`: none was dropped. */
 function firstReplaced(
-  window: LogWindow,
-  gone: Blocks,
+  { since, blocks }: LogWindow,
   read: ReadonlyMap<number, WindowBlock>,
 ): number | undefined {
-  const isSame = ([number, { hash }]: [number, WindowBlock]): boolean =>
-    isOutside(number, gone) || read.get(number)?.hash === hash;
-  const known = [...window.blocks];
-  const same = Math.max(window.since - 1, ...known.filter(isSame).map(([number]) => number));
-  return known.some(([number]) => number > same) ? same + 1 : undefined;
+  const numbers = [...blocks.keys()];
+  const isSame = (number: number): boolean => read.get(number)?.hash === blocks.get(number)?.hash;
+  const same = Math.max(since - 1, ...numbers.filter(isSame));
+  return numbers.some((number) => number > same) ? same + 1 : undefined;
 }
 
 const union = (one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> =>
