@@ -80,7 +80,7 @@ function anEndpoint(name: string, node: Node) {
   return { endpoint, asked };
 }
 
-function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): LogReader {
+function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1, blockMs = 500): LogReader {
   return new LogReader({
     pool: {
       ...poolOf(endpoints.map(({ endpoint }) => endpoint)),
@@ -88,7 +88,7 @@ function readerOf(endpoints: readonly { endpoint: Endpoint }[], quorum = 1): Log
       ageMs: () => 0,
     },
     quorum,
-    blockTime: new BlockTime(500),
+    blockTime: new BlockTime(blockMs),
   });
 }
 
@@ -125,6 +125,24 @@ test.each(['rpc-error', 'block-unavailable', 'too-large', 'endless'] as const)(
     expect(node.asked).toHaveLength(2);
   },
 );
+
+test('a limit without words of a rate limits the range, and delays nothing', async () => {
+  const limit = new RpcFailure('rate-limited', {
+    isErrorAnswer: true,
+    mayBeTooLarge: true,
+    retryAfterMs: 1_000,
+  });
+  const node = anEndpoint('a', {
+    blocks: [900],
+    allow: (from, to) => {
+      if (to - from >= 20) throw limit;
+    },
+  });
+  const reader = readerOf([node]);
+  const range = { fromBlock: 800, toBlock: 950, contracts: CONTRACTS.slice(0, 1) };
+  expect((await reader.read(range, head, new AbortController().signal)).logs).toHaveLength(1);
+  expect(node.endpoint.waitMs).toBe(0);
+});
 
 test('addresses that are refused are read in several calls', async () => {
   const allow = (_: number, __: number, addresses: readonly string[]) =>
@@ -225,6 +243,14 @@ test('an endpoint without the newest blocks is believed up to the last one that 
     signal,
   );
   expect([logs.map(({ blockNumber }) => blockNumber), last.number]).toEqual([[991], 993]);
+});
+
+test('an endpoint is believed up to the last block that it has, also where it is many fast blocks behind', async () => {
+  const node = anEndpoint('a', { blocks: [880], newest: 890 });
+  const reader = readerOf([node], 1, 100);
+  const range = { fromBlock: 870, toBlock: 1_000, contracts: CONTRACTS.slice(0, 1) };
+  const { logs, last } = await reader.read(range, head, new AbortController().signal);
+  expect([logs.length, last.number <= 890]).toEqual([1, true]);
 });
 
 test('how far an endpoint is behind is remembered, so that further reads cost one call each', async () => {

@@ -22,9 +22,9 @@ const READ_BLOCKS_MAX = 16_000;
 const REST_MS = 30_000;
 /** How many calls at the learned limit one read is planned for. */
 const CALLS_PER_READ = 16;
-/** How many times a read ends some blocks lower because the endpoint does not have the newest ones
- * yet. */
-const CUTS_MAX = 6;
+/** How many times at least a read ends some blocks lower because the endpoint does not have the
+ * newest ones yet: more often while that is less than the longest lag. */
+const CUTS_MIN = 6;
 /** The longest lag of an endpoint's logs that is learned. */
 const LAG_MS_MAX = 15_000;
 
@@ -296,7 +296,8 @@ class EndpointRead {
         if (at === this.#of.newestFrom && this.#refusedCount === undefined) countMax = blocks.current;
       } catch (error) {
         const failure = toRpcFailure(error);
-        if (failure.kind === 'block-unavailable' && cuts < CUTS_MAX) {
+        const cutMs = (planned - end) * this.#of.blockTimeMs;
+        if (failure.kind === 'block-unavailable' && (cuts < CUTS_MIN || cutMs < LAG_MS_MAX)) {
           end = Math.min(at + count - 2, end - 2 ** cuts);
           cuts += 1;
           continue;
@@ -399,9 +400,8 @@ class EndpointRead {
       if (header === undefined || logs === undefined) throw new RpcFailure('malformed');
       if (!logs.ok && logs.failure.isRefusal) this.#refusal = logs.failure;
       const last = this.#lastOf(header, toBlock);
-      // Its words do not count: the endpoint has shown that it has the block.
-      if (!logs.ok)
-        throw logs.failure.kind === 'block-unavailable' ? logs.failure.as('rpc-error') : logs.failure;
+      // Its words do not count: the endpoint has shown that it has the block, and answers now.
+      if (!logs.ok) throw asRefusal(logs.failure);
       return { logs: parseTransferLogs(logs.result, range), last };
     });
   }
@@ -416,6 +416,13 @@ class EndpointRead {
     return block;
   }
 }
+
+/** The failure of logs beside an answered header: a refusal of these logs, which delays nothing
+ * else, unless it surely is about the rate. */
+const asRefusal = (failure: RpcFailure): RpcFailure =>
+  failure.kind === 'block-unavailable' || failure.mayBeTooLarge
+    ? new RpcFailure('rpc-error', { words: failure.words, isErrorAnswer: true })
+    : failure;
 
 /** The contract with the most logs, and their number; `undefined` without logs. */
 export function busiestOf(logs: readonly TransferLog[]) {

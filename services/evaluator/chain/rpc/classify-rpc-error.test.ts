@@ -37,6 +37,7 @@ test.each([
   [-32_005, 'daily request count exceeded, request rate limited', 'rate-limited'],
   [429, 'Your app has exceeded its compute units per second capacity', 'rate-limited'],
   [-32_005, 'limit exceeded', 'rate-limited'],
+  [-32_000, 'your daily quota exceeded', 'rate-limited'],
   [-32_000, 'batch size too large', 'too-large'],
   [-32_000, 'the flux capacitor is misaligned', 'rpc-error'],
   [-32_000, 'upstream reverted the connection, retry', 'rpc-error'],

@@ -25,7 +25,7 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
     'reverted',
   ],
   [
-    /rate.?limit|too many requests?|throttl|(request|capacity|usage|quota|rps|cu) ?limit|exceed.*(quota|capacity)/i,
+    /rate.?limit|too many requests?|throttl|(request|capacity|usage|quota|rps|cu) ?limit|exceed.*(quota|capacity)|(quota|capacity) (is |was |has been )?exceeded/i,
     'rate-limited',
   ],
   [
@@ -91,6 +91,10 @@ export function classifyRpcError(error: RpcErrorObject): FailureKind {
   const isMissing = error.code === RESOURCE_UNAVAILABLE && !/timed? ?out/i.test(error.message);
   return isMissing || error.code === RESOURCE_NOT_FOUND ? 'block-unavailable' : 'rpc-error';
 }
+
+/** Whether an error has the code of a limit, and no words of a limit of the rate. */
+export const isAnyLimit = ({ code, message }: RpcErrorObject): boolean =>
+  code === LIMIT_EXCEEDED && kindOf(message) !== 'rate-limited';
 
 /** A cause that is not known counts as used-up gas, which decides no rule: a reverted `ownerOf` may mean
  * "not owned". */

@@ -86,6 +86,9 @@ type FailureFacts = {
   readonly words?: string | undefined;
   /** Whether the endpoint answered the call by a JSON-RPC error. */
   readonly isErrorAnswer?: boolean;
+  /** Whether the limit that refused the call may be one of its size: EIP-1474 has one code for
+   * both. */
+  readonly mayBeTooLarge?: boolean;
   /** Whether a call of the service's own has failed in the same way, so that no client has chosen
    * the failure. */
   readonly isConfirmed?: boolean;
@@ -100,6 +103,7 @@ export class RpcFailure extends Error {
   readonly hasRevertData: boolean;
   readonly words: string | undefined;
   readonly isErrorAnswer: boolean;
+  readonly mayBeTooLarge: boolean;
   readonly isConfirmed: boolean;
 
   constructor(kind: FailureKind, facts: FailureFacts = {}) {
@@ -109,6 +113,7 @@ export class RpcFailure extends Error {
     this.hasRevertData = facts.hasRevertData ?? false;
     this.words = facts.words;
     this.isErrorAnswer = facts.isErrorAnswer ?? false;
+    this.mayBeTooLarge = facts.mayBeTooLarge ?? false;
     this.isConfirmed = facts.isConfirmed ?? false;
   }
 
