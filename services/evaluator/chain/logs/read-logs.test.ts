@@ -246,7 +246,7 @@ test('an endpoint without the newest blocks is believed up to the last one that 
 });
 
 test('an endpoint is believed up to the last block that it has, also where it is many fast blocks behind', async () => {
-  const node = anEndpoint('a', { blocks: [880], newest: 890 });
+  const node = anEndpoint('a', { blocks: [871], newest: 890 });
   const reader = readerOf([node], 1, 100);
   const range = { fromBlock: 870, toBlock: 1_000, contracts: CONTRACTS.slice(0, 1) };
   const { logs, last } = await reader.read(range, head, new AbortController().signal);
