@@ -117,13 +117,46 @@ test('every name that the environment lacks is told in one line, each once and b
 
 test('names of endpoints are no numbers, and no two of a chain are equal', () => {
   const named = (...names: string[]) =>
-    aChainFile([{ ...aChain('http://a'), endpoints: names.map((name) => ({ url: 'http://a', name })) }]);
+    aChainFile([
+      { ...aChain('http://a'), endpoints: names.map((name, at) => ({ url: `http://a/${at}`, name })) },
+    ]);
   expect(readChainFile(named('Alchemy', 'own node'), {}).chains[0]?.endpoints[1]?.name).toBe('own node');
   for (const name of ['1', '', 'a\nb', 'x'.repeat(65)])
     expect(() => readChainFile(named(name), {})).toThrow('/chains/0/endpoints/0/name');
   expect(() => readChainFile(named('a', 'b', 'a'), {})).toThrow(
     '/chains/0/endpoints: two endpoints are named a',
   );
+});
+
+test.each([
+  ['the same text', `http://a.example/${KEY}`, `http://a.example/${KEY}`],
+  ['a trailing slash', 'http://a.example', 'http://a.example/'],
+  ['the default port', 'http://a.example', 'http://a.example:80/'],
+  ['upper case in the host', 'https://A.example/x', 'https://a.example/x'],
+  ['dots in the path', 'http://a.example/x', 'http://a.example/y/../x'],
+  ['a fragment', 'http://a.example/x', 'http://a.example/x#2'],
+  ['a name of the environment', 'http://a.example/${ONE}', 'http://a.example/${TWO}'],
+  ['the same name', '${URL}', '${URL}'],
+])('one URL written twice, with %s, is no second endpoint', (_, one, two) => {
+  const env = { ONE: KEY, TWO: KEY, URL: `https://a.example/${KEY}` };
+  const endpoints = [{ url: one }, { url: 'http://b.example' }, { url: two }];
+  const path = aChainFile([{ ...aChain(''), endpoints, quorum: 2 }]);
+  const read = () => readChainFile(path, env);
+  expect(read).toThrow(
+    '/chains/0/endpoints/2/url: must differ from the URL of /chains/0/endpoints/0: one endpoint listed twice confirms nothing',
+  );
+  expect(read).not.toThrow(KEY);
+});
+
+test('URLs that differ in their path or query are two endpoints, and two chains may share one', () => {
+  const chains = [1, 2].map((chainId) => ({
+    ...aChain(''),
+    chainId,
+    endpoints: ['http://a/x', 'http://a/y', 'http://a/x?key=1', 'https://a/x'].map((url) => ({ url })),
+  }));
+  expect(readChainFile(aChainFile(chains), {}).chains.map(({ endpoints }) => endpoints.length)).toEqual([
+    4, 4,
+  ]);
 });
 
 test('an unreadable chain file is reported by its path', () => {

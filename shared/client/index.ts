@@ -10,6 +10,7 @@ export { type ClientErrorCode, type ErrorCode, RolecallError } from './http/role
 export type { CallOptions, RolecallOptions } from './http/transport.ts';
 export { type RequireRoleOptions, requireRole } from './require-role.ts';
 export { type AsyncCheck, Rolecall, type SyncCheck } from './rolecall.ts';
+export { type ParsedSignInMessage, parseSignInMessage } from './sign-in/parse-sign-in-message.ts';
 export { type SignInMessageFields, signInMessage } from './sign-in/sign-in-message.ts';
 export type { Jwks } from './verify/jwks.ts';
 export { type VerifyProofOptions, verifyProof } from './verify/verify-proof.ts';

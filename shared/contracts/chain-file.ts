@@ -79,6 +79,12 @@ export const ChainFile = z
           path: ['chains', index, 'endpoints'],
           message: `two endpoints are named ${repeated}`,
         });
+      for (const [place, of] of repeatedUrls(chain.endpoints))
+        context.addIssue({
+          code: 'custom',
+          path: ['chains', index, 'endpoints', place, 'url'],
+          message: `must differ from the URL of /chains/${index}/endpoints/${of}: one endpoint listed twice confirms nothing`,
+        });
       if (chain.quorum > chain.endpoints.length)
         context.addIssue({
           code: 'custom',
@@ -88,6 +94,23 @@ export const ChainFile = z
     }
   });
 export type ChainFile = z.infer<typeof ChainFile>;
+
+/** The endpoints whose URL an earlier one has, each with the place of that one. */
+function repeatedUrls(endpoints: readonly { readonly url: string }[]): (readonly [number, number])[] {
+  const urls = endpoints.map(({ url }) => sentUrlOf(url));
+  return urls.flatMap((url, place) => {
+    const first = urls.indexOf(url);
+    return first < place ? [[place, first] as const] : [];
+  });
+}
+
+/** The URL as it is called: normalised, and without the fragment, which is not sent. */
+function sentUrlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return text;
+  url.hash = '';
+  return url.href;
+}
 
 function isHttpUrl(text: string): boolean {
   if (text.includes('${')) return true;

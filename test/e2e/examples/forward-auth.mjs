@@ -3,7 +3,7 @@
 // @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… ROLECALL_CLIENT_ID=app_… RULE_SET=holders ROLE=gold CHAIN_ID=1 \
 //   ORIGIN=https://club.example PORT=3001 node forward-auth.mjs
-import { foldRoles, Rolecall, RolecallError, signInMessage, verifyProof } from '@rolecall/client';
+import { foldRoles, parseSignInMessage, Rolecall, signInMessage, verifyProof } from '@rolecall/client';
 import express from 'express';
 
 const { ROLECALL_URL, RULE_SET = 'holders', ROLE = 'gold', CHAIN_ID = '1' } = process.env;
@@ -38,7 +38,7 @@ app.post('/sign-in/message', async ({ body }, response) => {
 });
 app.post('/sign-in', async ({ body: { account, message, signature } = {} }, response) => {
   // On another chain the address may be the contract of somebody else.
-  if (!String(message).includes(`\nChain ID: ${CHAIN_ID}\n`)) return send(response, 401);
+  if (parseSignInMessage(message).chainId !== Number(CHAIN_ID)) return send(response, 401);
   const signed = { proof: true, proofAlg: 'ES256', proofSeconds: SESSION_SECONDS };
   const asked = { account, ruleSet: RULE_SET, signIn: [{ message, signature }], ...signed };
   const result = await rolecall.check(asked);
@@ -53,7 +53,7 @@ const REFUSED = /^(sign-in-|config-invalid|validation-failed)/;
 app.use((error, _request, response, _next) => {
   // A visitor sees no reason. It may be yours to fix: a domain that the app lacks, a revoked key.
   process.stderr.write(`${error.message}\n`);
-  send(response, error instanceof RolecallError && REFUSED.test(error.code) ? 401 : 503);
+  send(response, REFUSED.test(error.code) ? 401 : 503);
 });
 
 const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', (error) => {

@@ -3,7 +3,7 @@
 //   ORIGIN=http://127.0.0.1:3000 PORT=3000 node sign-in-express.mjs
 // The host of ORIGIN must be a domain of the client app.
 import { randomUUID } from 'node:crypto';
-import { foldRoles, Rolecall, RolecallError, signInMessage } from '@rolecall/client';
+import { foldRoles, parseSignInMessage, Rolecall, RolecallError, signInMessage } from '@rolecall/client';
 import express from 'express';
 
 const { RULE_SET = 'holders', ROLE = 'gold', HOST = '127.0.0.1', CHAIN_ID = '1' } = process.env;
@@ -38,7 +38,7 @@ app.post('/sign-in/message', async (request, response) => {
 app.post('/sign-in', async (request, response) => {
   const { account, message, signature } = request.body ?? {};
   // On another chain the address may be the contract of somebody else.
-  if (!String(message).includes(`\nChain ID: ${CHAIN_ID}\n`)) return response.sendStatus(401);
+  if (parseSignInMessage(message).chainId !== Number(CHAIN_ID)) return response.sendStatus(401);
   const result = await rolecall.check({ account, ruleSet: RULE_SET, signIn: [{ message, signature }] });
   const outcome = foldRoles(result).get(ROLE) ?? 'undetermined';
   // Not known is not a "no": the visitor may well hold the role.

@@ -68,6 +68,33 @@ async function startBehind(name: string, port: number, env: Record<string, strin
   });
 }
 
+// The wallet of another chain may be the contract of somebody else, which accepts any signature.
+test.each(['sign-in-express.mjs', 'forward-auth.mjs'])(
+  '%s refuses a message of another chain whose statement names the right one',
+  async (name) => {
+    const { holder, chainId } = system.chain;
+    const own = chainId + 1;
+    const env = { CHAIN_ID: String(own) };
+    using example = await onFreePort((port) => startBehind(name, port, { PORT: String(port), ...env }));
+    const send = (path: string, body: object) =>
+      fetch(`${example.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const asked = await send('/sign-in/message', { account: holder });
+    const { message: given } = (await asked.json()) as { message: string };
+    const message = given
+      .replace(`Chain ID: ${own}\n`, `Chain ID: ${chainId}\n`)
+      .replace(/\n\n(?:.+\n)?\nURI: /, `\n\nChain ID: ${own}\n\nURI: `);
+    expect(message).toContain(`\n${holder}\n\nChain ID: ${own}\n\nURI: `);
+    const signature = await sign(message, holder);
+    const response = await send('/sign-in', { account: holder, message, signature });
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([401, null]);
+    expect((await send('/sign-in', { account: holder, message: [message], signature })).status).toBe(401);
+  },
+);
+
 describe('the Express app', () => {
   const start = (env: Record<string, string> = {}) =>
     onFreePort((port) => startBehind('sign-in-express.mjs', port, { PORT: String(port), ...env }));

@@ -46,8 +46,9 @@ test('an endpoint that is well has no problem, and the report says what it can d
 test('the reports are in the order of the file, and each problem begins with its place', async () => {
   const { rpcUrl } = infrastructure();
   const dead = 'http://127.0.0.1:9/v2/a-secret-key';
+  const proxy = await aProxy();
   const reports = await check(
-    aFile([{ url: dead }, { url: rpcUrl }, { url: rpcUrl, maxCallsPerBatch: 30 }], { quorum: 3 }),
+    aFile([{ url: dead }, { url: rpcUrl }, { url: proxy.url, maxCallsPerBatch: 30 }], { quorum: 3 }),
   );
   expect(reports.map(({ endpoint, reachable, batchLimit }) => [endpoint, reachable, batchLimit])).toEqual([
     [0, false, null],

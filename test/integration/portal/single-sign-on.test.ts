@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
+import { openViews } from '#shared/stores/replay/open-views.ts';
 import { type Person, prepareOpenId } from '../../support/fakes/openid-provider.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
 import { makeAdmin } from '../../support/systems/run-admin.ts';
@@ -179,6 +180,29 @@ test('joins an account that an operator vouched for: its password and its sessio
   expect((await developer.get('/api/session')).status).toBe(401);
   const credentials = { email: developer.email, password: PASSWORD };
   expect((await developer.send('POST', '/api/sign-in', credentials)).status).toBe(401);
+});
+
+test('gets no password from an operator, who resets single sign-on first', async () => {
+  const person = somebody();
+  const { email } = person;
+  const { client } = await signIn(person);
+  const operator = await signUp(portal.url);
+  const { value } = await admin('account', 'operator', operator.email, '--vouch');
+  await operator.send('POST', '/api/sign-in', { email: operator.email, password: value['password'] });
+  const { accountId = '' } = (await openViews(stores.redis).accounts.findByEmail(email)) ?? {};
+  const make = () => operator.send('POST', `/api/operator/accounts/${accountId}/reset-link`);
+  expect(await make()).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringContaining('signs in at the identity provider') },
+  });
+  for (const command of ['reset-link', 'reset-password', 'operator'])
+    expect(await admin('account', command, email)).toMatchObject({
+      exitCode: 1,
+      value: { error: { code: 'conflict', message: expect.stringContaining('reset-single-sign-on') } },
+    });
+  expect((await client.get('/api/session')).status).toBe(200);
+  await admin('account', 'reset-single-sign-on', email);
+  expect((await make()).status).toBe(201);
 });
 
 test('an address that was given to another person does not give them the account, until an operator says so', async () => {

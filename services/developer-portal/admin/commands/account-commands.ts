@@ -28,8 +28,8 @@ async function newPassword() {
   return { password, passwordHash: await makePasswords().hash(password, HASHER) };
 }
 
-/** Ensures that an operator can sign in with this password; writes nothing if that is so
- * already. */
+/** Ensures that an operator can sign in with this password, or at the identity provider; writes
+ * nothing if that is so already. */
 export async function ensureOperator(
   { accountWork, actor }: OpenSystem,
   { email, password }: { readonly email: string; readonly password: string },
@@ -37,7 +37,9 @@ export async function ensureOperator(
   const passwords = makePasswords();
   const { accountId } = await accountWork.ensure(actor, email, { verified: true });
   const known = await accountWork.verify(actor, accountId, true);
-  if (known.operator === 'change' && (await passwords.verify(password, known.passwordHash, HASHER))) return;
+  const canSignIn =
+    known.singleSignOn !== undefined || (await passwords.verify(password, known.passwordHash, HASHER));
+  if (known.operator === 'change' && canSignIn) return;
   await accountWork.grantOperator(actor, accountId, await passwords.hash(password, HASHER), 'change');
 }
 

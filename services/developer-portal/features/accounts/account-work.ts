@@ -67,10 +67,12 @@ export function makeAccountWork({
         requireVerified(current, vouch);
         return set<Account>({ verified: true })(current);
       }),
-    /** Gives a verified account operator rights and a new password, which ends its sessions. */
+    /** Gives a verified account operator rights and a new password, which ends its sessions.
+     * @throws ServiceError `conflict` for an account of the identity provider */
     grantOperator: (actor: string, accountId: string, passwordHash: string, rights: OperatorRights) =>
       changeAccount(actor, accountId, GRANTED[rights], (current) => {
         requireVerified(current, false);
+        requireOwnPassword(current);
         return { ...current, operator: rights, passwordHash };
       }),
     /**
@@ -104,9 +106,13 @@ export function makeAccountWork({
         areWanted ? 'notices-turned-on' : 'notices-turned-off',
         set({ noNotices: areWanted ? undefined : true }),
       ),
-    /** Sets a password whatever it was: for operators. */
+    /** Sets a password whatever it was: for operators.
+     * @throws ServiceError `conflict` for an account of the identity provider */
     setPassword: (actor: string, accountId: string, passwordHash: string) =>
-      changeAccount(actor, accountId, 'password-changed', set({ passwordHash })),
+      changeAccount(actor, accountId, 'password-changed', (current) => {
+        requireOwnPassword(current);
+        return { ...current, passwordHash };
+      }),
     /**
      * Sets a new password in place of the one that was just proved, or that a reset link replaces.
      *
@@ -190,6 +196,20 @@ function requirePassword(current: WithPassword, proved: WithPassword, conflict: 
 /** The owner may have deleted the app, or an operator the account, meanwhile. */
 export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ServiceError) || error.code !== 'not-found') throw error;
+}
+
+/**
+ * Refuses an account of the identity provider: a password beside it would keep a person in whom the
+ * provider no longer lets in.
+ *
+ * @throws ServiceError `conflict`
+ */
+export function requireOwnPassword({ email, singleSignOn }: Account): void {
+  if (singleSignOn === undefined) return;
+  throw new ServiceError(
+    'conflict',
+    `${email} signs in at the identity provider and has no password; to give it one, first run \`npm run admin -- account reset-single-sign-on ${email}\``,
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import { inStore } from '#shared/redis/connect.ts';
 import { credentialOf, idOfToken, newToken, sha256 } from '../apps/credentials.ts';
 import type { Basis } from '../basis.ts';
+import { requireOwnPassword } from './account-work.ts';
 
 /**
  * Links by which a person sets a new password in place of a forgotten one. Redis stores only the
@@ -15,8 +16,10 @@ export function makeResetLinks({ redis, accounts, writes, now }: Basis) {
      * link: a new one replaces the one before.
      *
      * @param actor who makes it, for the audit log
+     * @throws ServiceError `conflict` for an account of the identity provider
      */
     async make(actor: string, account: Account): Promise<{ token: string; expiresAt: string }> {
+      requireOwnPassword(account);
       const { accountId } = account;
       await writes.record({ accountId, actor, action: 'reset-link-made', subject: accountId });
       const token = newToken(accountId);

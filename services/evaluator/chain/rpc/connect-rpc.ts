@@ -86,9 +86,11 @@ const decompressors = { gzip: promisify(unzip), deflate: promisify(unzip), br: p
 export function connectRpc(settings: RpcSettings): ConnectedRpc {
   const url = new URL(settings.url);
   const dispatcher = connectDispatcher(url, settings);
-  const headers = { 'content-type': 'application/json', ...authorizationOf(url), ...settings.headers };
+  const ownHeaders = { ...authorizationOf(url), ...settings.headers };
+  const headers = { 'content-type': 'application/json', ...ownHeaders };
   const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST', headers } as const;
-  const secrets = secretsOf(url, headers);
+  const proxies = settings.proxy === undefined ? [] : [new URL(settings.proxy)];
+  const secrets = secretsOf([url, ...proxies], ownHeaders);
   const arrayLimit = new LearnedLimit(ARRAY_MAX);
   let lastId = 0;
 
