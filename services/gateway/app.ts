@@ -12,7 +12,7 @@ import { BODY_BYTES_MAX, parseJsonText, readJsonText } from '#shared/http/read-j
 import { serveRoutes } from '#shared/http/serve-routes.ts';
 import { echoRequestId } from './authzen/echo-request-id.ts';
 import type { Bounds, ReadBody, Services } from './dependencies.ts';
-import { addHeaders, modeOf, type Request, type Response, send } from './edge/exchange.ts';
+import { addHeaders, modeOf, noteHold, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
 
 /** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets
@@ -56,6 +56,7 @@ export function makeApp(deps: Services): RequestListener {
     enter(request, response) {
       echoRequestId(request, response);
       if (!inFlight.enter(response)) throw tooManyRequests();
+      noteHold(response, (bytes) => inFlight.hold(response, bytes, `visitor ${request.ip}`));
     },
     startTimer(route) {
       const stop = metrics.requestSeconds.startTimer({ route });

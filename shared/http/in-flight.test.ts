@@ -36,6 +36,20 @@ test('the memory of a body is free once the request needs it no more, and when i
   expect(inFlight.hold(enter(inFlight, 'a'), 100)).toBe(true);
 });
 
+test('the memory of an answer without an owner is that of its visitor, until it has ended', () => {
+  const inFlight = make();
+  const hold = (visitor?: string) => {
+    const response = aResponse();
+    inFlight.enter(response);
+    return { isHeld: inFlight.hold(response, 100, visitor), response };
+  };
+  const held = Array.from({ length: 20 }, () => hold('visitor')).filter(({ isHeld }) => isHeld);
+  expect(held).toHaveLength(3);
+  expect([hold('another').isHeld, hold().isHeld]).toEqual([true, true]);
+  held[0]?.response.emit('close');
+  expect(hold('visitor').isHeld).toBe(true);
+});
+
 test('refuses requests beyond the number, of owners and of unknown senders', () => {
   const inFlight = new InFlight({ countMax: 1, observe: () => undefined });
   enter(inFlight, 'a');

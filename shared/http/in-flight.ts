@@ -4,13 +4,13 @@ import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 type Options = {
   /** Requests of owners answered at once, and of senders that are not known. */
   readonly countMax: number;
-  /** Memory of their bodies, and the most that one has. Default: not counted. */
+  /** Memory of their bodies and answers, and the most that one body has. Default: not counted. */
   readonly bytes?: { readonly max: number; readonly ofOneMax: number };
   /** Told the number at each change. */
   readonly observe: (count: number) => void;
 };
 
-type Entry = { owner?: Owner; bytes: number };
+type Entry = { owner?: Owner; holder?: Owner; bytes: number };
 
 /**
  * The requests that are being answered: each from its entry until its connection closes, it is
@@ -19,8 +19,8 @@ type Entry = { owner?: Owner; bytes: number };
  *   entered ──assign──► of an owner ──leave, close──► gone
  *      └────────────────leave, close──────────────────┘
  *
- * They are bounded by their number, and by the memory of their bodies, from `hold` until `free`:
- * clients choose its size. Those that have no owner yet have a bound of their own: a burst whose
+ * They are bounded by their number, and by the memory of their bodies and answers, from `hold` until
+ * `free` or the end: clients choose its size. Those that have no owner yet have a bound of their own: a burst whose
  * keys are looked up at the same time must not take the places that others' shares leave.
  */
 export class InFlight {
@@ -54,12 +54,18 @@ export class InFlight {
     return true;
   }
 
-  /** Counts more memory of a request's body, once it has an owner; false if the owner has used its
-   * share. */
-  hold(response: ServerResponse, bytes: number): boolean {
+  /**
+   * Counts more memory of a request's body or answer; false if its owner has used its share.
+   *
+   * @param visitor who holds it where the request has no owner. Default: nobody, and it is not
+   *   counted
+   */
+  hold(response: ServerResponse, bytes: number, visitor?: Owner): boolean {
     const entry = this.#entries.get(response);
-    if (entry?.owner === undefined || this.#bytes === undefined) return true;
-    if (!this.#bytes.take(entry.owner, bytes)) return false;
+    const holder = entry?.owner ?? visitor;
+    if (entry === undefined || holder === undefined || this.#bytes === undefined) return true;
+    if (!this.#bytes.take(holder, bytes)) return false;
+    entry.holder = holder;
     entry.bytes += bytes;
     return true;
   }
@@ -67,8 +73,8 @@ export class InFlight {
   /** The request needs its body no more. */
   free(response: ServerResponse): void {
     const entry = this.#entries.get(response);
-    if (entry?.owner === undefined || entry.bytes === 0) return;
-    this.#bytes?.give(entry.owner, entry.bytes);
+    if (entry?.holder === undefined || entry.bytes === 0) return;
+    this.#bytes?.give(entry.holder, entry.bytes);
     entry.bytes = 0;
   }
 

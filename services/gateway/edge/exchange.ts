@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
-import { retryAfter } from '#shared/http/problem.ts';
+import { overloaded, retryAfter } from '#shared/http/problem.ts';
 import type { Access } from './operation.ts';
 
 export type { Request, Response };
@@ -8,7 +8,15 @@ export type { Request, Response };
 export type Headers = Readonly<Record<string, string>>;
 
 /** The gateway's data of one exchange, in Express's `response.locals`. */
-type Locals = { headers?: Record<string, string>; mode?: Delivery['mode']; access?: Access };
+type Locals = {
+  headers?: Record<string, string>;
+  mode?: Delivery['mode'];
+  access?: Access;
+  hold?: (bytes: number) => boolean;
+};
+
+/** Smaller answers cost less than their connection. */
+const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const localsOf = (response: Response): Locals => response.locals;
 
@@ -29,6 +37,11 @@ export function noteMode(response: Response, mode: Delivery['mode']): void {
 
 /** `none`: the exchange is not a check, or ended before its body was known. */
 export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
+
+/** Notes by what a large answer is counted until the client has read it. */
+export function noteHold(response: Response, hold: (bytes: number) => boolean): void {
+  localsOf(response).hold = hold;
+}
 
 /** Notes the callers that may use the operation of this exchange. */
 export function noteAccess(response: Response, access: Access): void {
@@ -58,8 +71,12 @@ export function begin(response: Response, status: number, type: string, headers:
   });
 }
 
-/** Writes a whole answer, all of its headers at once: Node is far slower where they are set one by
- * one. */
+/**
+ * Writes a whole answer, all of its headers at once: Node is far slower where they are set one by
+ * one.
+ *
+ * @throws Problem `overloaded` if too many large answers to reads have not been read yet
+ */
 export function send(
   response: Response,
   status: number,
@@ -68,6 +85,11 @@ export function send(
   headers: Headers = {},
 ): void {
   const length = Buffer.byteLength(body);
+  const { hold } = localsOf(response);
+  // What a request has changed is told in any case.
+  const isHeld = length > LARGE_ANSWER_BYTES && response.req.method === 'GET';
+  if (isHeld && hold?.(length) === false)
+    throw overloaded('Too many of your answers have not been read yet.');
   begin(response, status, type, { 'content-length': String(length), ...headers });
   // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and
   // without encoding.
