@@ -26,7 +26,7 @@ export type ChecksToRun = {
 
 /**
  * Admits the sync checks of one request as a whole. Each then runs as a check of its own, when it
- * is first asked for.
+ * is first asked for. Their memory counts until the answer: its decisions need them.
  *
  * @returns `finish` refunds the checks that never ran. It comes before the answer, whose headers
  *   tell what is left.
@@ -63,7 +63,6 @@ export async function runChecks(
   });
   const endings = new Map<ValidCheck, Promise<Ended>>();
   let isOverdue = false;
-  let publishedCount = 0;
   let refundCount = 0;
 
   const run = async (check: ValidCheck): Promise<Ended> => {
@@ -84,8 +83,6 @@ export async function runChecks(
         refundCount += 1;
       },
     });
-    publishedCount += 1;
-    if (publishedCount === checks.size) deps.freeMemory(response);
     try {
       const resultJson = await waiting?.result;
       isOverdue ||= resultJson === undefined;
