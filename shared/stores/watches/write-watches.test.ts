@@ -22,6 +22,7 @@ function makeWorld(
     /** The watch before the write that made it `stored`. */
     before?: Watch;
     writesLeft?: number;
+    hasRoom?: boolean;
     /** How many reads find `stored` before the watcher has removed the members of its
      * predecessor. */
     readsToRemoval?: number;
@@ -97,7 +98,9 @@ function makeWorld(
         return true;
       },
     },
-    requireRoom: async () => undefined,
+    async requireRoom() {
+      if (over.hasRoom === false) throw new ServiceError('bytes-exceeded', 'no more');
+    },
     throttle: {
       async take() {
         if (writesLeft-- < 1) throw new ServiceError('rate-limited', 'no more');
@@ -182,6 +185,9 @@ test('a release that is refused releases nothing', async () => {
   });
   const spent = makeWorld({ stored: aWatch(), writesLeft: 0 });
   await expect(spent.writes.release({ ...WRITE, limits })).rejects.toMatchObject({ code: 'rate-limited' });
+  const full = makeWorld({ stored: aWatch(), hasRoom: false });
+  await expect(full.writes.release({ ...WRITE, limits })).rejects.toMatchObject({ code: 'bytes-exceeded' });
+  expect(full.published).toEqual([]);
   expect([stale.published, spent.published]).toEqual([[], []]);
   const last = makeWorld({ stored: aWatch(), writesLeft: 1 });
   expect(await last.writes.release({ ...WRITE, limits })).toMatchObject({ held: [] });
