@@ -9,6 +9,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { failed, type Reading } from '../domain/read.ts';
 import { makeEvaluate } from './evaluate.ts';
 import { makeGiveUp } from './give-up.ts';
+import { makeEventLoopShares } from './share-event-loop.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const BLOCK = { number: 7, hash: `0x${'cd'.repeat(32)}`, timestamp: 1_700_000_000, proved: true };
@@ -70,6 +71,30 @@ const ONE_CHAIN = {
   nativeDecimals: () => 18,
   delegateRegistry: () => `0x${'d'.repeat(40)}`,
 };
+
+test.each([
+  ['a check of many reads waits for its turn before it is planned', '1-200', ['turn', 'read', 'turn']],
+  ['a small check is planned at once', '1', ['read', 'turn']],
+])('%s', async (_, tokenId, expected) => {
+  const order: string[] = [];
+  const perform = readsGiving({ ok: true, value: 1n });
+  const { dependencies } = anEvaluator({
+    chains: {
+      ...{ proveWallets: nobodyProved, ...ONE_CHAIN },
+      async performReads(reads, options) {
+        order.push('read');
+        return perform(reads, options);
+      },
+    },
+    eventLoop: { ...makeEventLoopShares(), waitForTick: async () => void order.push('turn') },
+  });
+  const rule = {
+    ...{ type: 'ERC1155', chainId: 1, contractAddress: `0x${'bb'.repeat(20)}`, roleId: 'a' },
+    ...{ tokenId, minToken: '1' },
+  } as const;
+  await makeEvaluate(dependencies, 'bulk')(aCheck({ rules: [rule] }), aRecord());
+  expect(order).toEqual(expected);
+});
 
 test('a check is read, judged and published once, with the block that was read', async () => {
   const { handle, results } = makeHandler(readsGiving({ ok: true, value: 10n ** 18n }));

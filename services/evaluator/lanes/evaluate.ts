@@ -93,6 +93,9 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
   ): Promise<void> {
     const { accountId, clientId, rules } = request;
     const startedAtMs = redisNowMs();
+    // The plan of thousands of reads takes tens of milliseconds: those of one account take turns
+    // with all others' work.
+    if (!isSmall(request)) await eventLoop.waitForTick(lane, request);
     const { reads, plans } = await planOrReject(request, lane, deps);
     const endAtMs = planEnd(request, startedAtMs, deps.evaluationMsMax);
     const limit = startTimeLimit(endAtMs - startedAtMs);
