@@ -88,11 +88,9 @@ test.each([
     },
     eventLoop: { ...makeEventLoopShares(), waitForTick: async () => void order.push('turn') },
   });
-  const rule = {
-    ...{ type: 'ERC1155', chainId: 1, contractAddress: `0x${'bb'.repeat(20)}`, roleId: 'a' },
-    ...{ tokenId, minToken: '1' },
-  } as const;
-  await makeEvaluate(dependencies, 'bulk')(aCheck({ rules: [rule] }), aRecord());
+  const contractAddress = `0x${'bb'.repeat(20)}`;
+  const ofIds = { type: 'ERC1155', chainId: 1, contractAddress, tokenId, minToken: '1' } as const;
+  await makeEvaluate(dependencies, 'bulk')(aCheck({ rules: [{ ...ofIds, roleId: 'a' }] }), aRecord());
   expect(order).toEqual(expected);
 });
 
