@@ -89,7 +89,7 @@ await rolecall.check({ account: '0x…', rules, async: true });
 
 /** The parts of an app around the samples of the README. */
 const AROUND_SAMPLES = `
-import { Rolecall, requireRole, type Rule, signInMessage, verifyProof, verifyWebhook } from '@rolecall/client';
+import { parseSignInMessage, Rolecall, requireRole, type Rule, signInMessage, verifyProof, verifyWebhook } from '@rolecall/client';
 declare const process: { readonly env: { readonly ROLECALL_API_KEY: string; readonly WEBHOOK_SECRET: string } };
 type Handle = (request: any, response: any, next: any) => unknown;
 declare const app: Record<'get' | 'post', (path: string, ...handlers: Handle[]) => void>;
