@@ -1,6 +1,5 @@
-// Lets the holders of a role through, for `auth_request` of nginx (forward-auth.nginx.conf) and for
-// forward authentication of Caddy (forward-auth.Caddyfile) and Traefik. Needs express and
-// @rolecall/client
+// Lets the holders of a role through, for `auth_request` of nginx (forward-auth.nginx.conf), Caddy
+// (forward-auth.Caddyfile) and Traefik. Needs express and @rolecall/client
 //   ROLECALL_URL=… ROLECALL_API_KEY=… ROLECALL_CLIENT_ID=app_… RULE_SET=holders ROLE=gold CHAIN_ID=1 \
 //   ORIGIN=https://club.example PORT=3001 node forward-auth.mjs
 import { foldRoles, parseSignInMessage, Rolecall, signInMessage, verifyProof } from '@rolecall/client';
@@ -32,16 +31,15 @@ app.get('/auth', async (request, response) => send(response, await judge(request
 app.get('/sign-in', (_request, response) => response.sendFile('sign-in.html', { root: import.meta.dirname }));
 app.use('/sign-in', express.json({ limit: '16kb' }));
 app.post('/sign-in/message', async ({ body }, response) => {
-  const { nonce } = await rolecall.nonce();
-  const fields = { domain, uri, nonce, address: String(body?.account), chainId: Number(CHAIN_ID) };
-  response.json({ message: signInMessage(fields) });
+  const fields = { domain, uri, address: String(body?.account), chainId: Number(CHAIN_ID) };
+  response.json({ message: signInMessage({ ...fields, ...(await rolecall.nonce()) }) });
 });
 app.post('/sign-in', async ({ body: { account, message, signature } = {} }, response) => {
   // On another chain the address may be the contract of somebody else.
   if (parseSignInMessage(message).chainId !== Number(CHAIN_ID)) return send(response, 401);
-  const signed = { proof: true, proofAlg: 'ES256', proofSeconds: SESSION_SECONDS };
-  const asked = { account, ruleSet: RULE_SET, signIn: [{ message, signature }], ...signed };
-  const result = await rolecall.check(asked);
+  const proof = { proof: true, proofAlg: 'ES256', proofSeconds: SESSION_SECONDS };
+  const signIn = [{ message, signature }];
+  const result = await rolecall.check({ account, ruleSet: RULE_SET, signIn, ...proof });
   const status = statusOf(result.proof && foldRoles(result).get(ROLE));
   if (status !== 204) return send(response, status);
   rulesDigest = result.ruleSet.digest;
@@ -55,7 +53,6 @@ app.use((error, _request, response, _next) => {
   process.stderr.write(`${error.message}\n`);
   send(response, REFUSED.test(error.code) ? 401 : 503);
 });
-
 const server = app.listen(Number(process.env.PORT ?? 3001), process.env.HOST ?? '127.0.0.1', (error) => {
   if (error) throw error;
   process.stdout.write(`listening on port ${server.address().port}\n`);
