@@ -171,6 +171,9 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       ? readIsolated()
       : readPresent(way === 'shared' ? STIPEND : MORE_STIPEND, reads));
     if (method === 'plain') return { readings, isProved: false, hasState: false };
+    // Nothing was read beside the code: a call without reads proves the block.
+    if (method === 'multicall3' && reads.every(isAbsent))
+      note(await readByMulticall3(callable, block, [], { ...capabilities, isIsolated: false, kept }, signal));
 
     const readPlainly = (some: readonly Read[]) => readByPlainCalls(callable, block, some, pin, signal);
     // Where a call of its own was granted, it may be followed by a plain one.
