@@ -233,6 +233,8 @@ test('with a grace, a revocation is sent after a second check alone, and tokens 
   await waitUntil('the grant', async () => (await shown('m3'))['pending'] === undefined);
   expect(await shown('m3')).toMatchObject({ sequence: 1, roles: [{ id: 'holder', granted: true }] });
   await transfer(system.chain.holder, gone);
+  // The first checks of another watch read no earlier block from now on.
+  await waitUntil('the second grant', async () => changesOf('graced').length > 1);
   expect((await call('DELETE', `${WATCHES_PATH}/graced`)).status).toBe(204);
 });
 

@@ -110,9 +110,9 @@ test('the owner of an app is told of a decision about its scope, unless the acco
   const admin = makeAdmin(config);
   const owners = [await signUp(portal.url), await signUp(portal.url)] as const;
   for (const owner of owners) {
-    const { clientId } = await createApp(owner, 'Guild hall');
-    await owner.send('POST', `/api/apps/${clientId}/scope`, { purpose: 'a guild' });
-    await admin('scope', 'reject', clientId, '--reason', 'Which guild?');
+    const { clientId } = await createApp(owner, 'Letter hall');
+    await owner.send('POST', `/api/apps/${clientId}/scope`, { purpose: 'a letter' });
+    await admin('scope', 'reject', clientId, '--reason', 'Which letter?');
   }
   const [quiet, told] = owners;
   const noticesOf = async (owner: PortalClient) =>
@@ -125,7 +125,7 @@ test('the owner of an app is told of a decision about its scope, unless the acco
   await stores.redis.del('notices:looked');
   await using _ = await startMailingPortal();
   const mail = await server.waitFor(({ recipients }) => recipients.includes(told.email));
-  expect(mail.text).toContain('The scope of "Guild hall" was not approved: Which guild?');
+  expect(mail.text).toContain('The scope of "Letter hall" was not approved: Which letter?');
   expect(mail.text).toContain('/scope');
   expect(server.mails.filter(({ recipients }) => recipients.includes(quiet.email))).toEqual([]);
 });
