@@ -19,9 +19,10 @@ type Entry = { owner?: Owner; holder?: Owner; bytes: number };
  *   entered ──assign──► of an owner ──leave, close──► gone
  *      └────────────────leave, close──────────────────┘
  *
- * They are bounded by their number, and by the memory of their bodies and answers, from `hold` until
- * `free` or the end: clients choose its size. Those that have no owner yet have a bound of their own: a burst whose
- * keys are looked up at the same time must not take the places that others' shares leave.
+ * They are bounded by their number, and by the memory of their bodies and answers, from `hold`
+ * until `free` or the end: clients choose its size. Those that have no owner yet have a bound of
+ * their own: a burst whose keys are looked up at the same time must not take the places that
+ * others' shares leave.
  */
 export class InFlight {
   readonly #options: Options;

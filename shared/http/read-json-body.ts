@@ -28,8 +28,8 @@ export const parseJsonText = (text: Buffer, { ofEmpty }: BodyOptions = {}): unkn
   text.length === 0 && ofEmpty !== undefined ? ofEmpty : parseJson(text, 'The body');
 
 /**
- * Reads the text of a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so that the
- * client gets the answer and not a reset.
+ * Reads the text of a JSON body of at most 256 KiB. Bytes above the bound are read and dropped, so
+ * that the client gets the answer and not a reset.
  *
  * @throws Problem `media-type-unsupported`, `body-too-large`; Error if the client disconnected, so
  *   that no answer can be sent

@@ -17,7 +17,7 @@ export type StreamTimes = {
   readonly streamMsMax: number;
 };
 
-export type StreamToSend = StreamTimes & {
+type StreamToSend = StreamTimes & {
   readonly isGzip: boolean;
   /** Writes the headers. It is called once the first piece is there: a failure before is still
    * answered as a problem. */

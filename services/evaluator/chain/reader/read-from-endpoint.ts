@@ -135,7 +135,8 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         isNew,
         isRepeated,
         isPast,
-        // Multicall3 has no gas stipend per read, so one gas burner can fail the whole call.
+        // One contract can fail a whole call: Multicall3 has no gas stipend per read, and an endpoint's
+        // own bound on gas may be lower than the reader needs.
         isSuspect: method !== 'plain' && !isIsolated,
         isShielded: method === 'reader',
         heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,

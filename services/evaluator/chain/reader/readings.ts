@@ -18,7 +18,8 @@ export type BatchReadings = readonly (Reading | Suspect | undefined)[];
 export const PERHAPS_OUT_OF_GAS: Suspect = { suspicion: 'gas', suspected: failed('not-read-alone') };
 /** The call failed without a reason and without using much gas. */
 export const PERHAPS_REVERTED: Suspect = { suspicion: 'revert', suspected: failed('call-reverted') };
-/** The same of `ownerOf`: a plain call, which has the most gas, shows whether the contract reverts. */
+/** The same of `ownerOf`: a plain call, which has the most gas, shows whether the contract
+ * reverts. */
 export const PERHAPS_NOT_OWNED: Suspect = { suspicion: 'revert', suspected: failed('not-read-alone') };
 /** The call reverted, which decides a rule only if it also reverts for a caller without code. */
 export const PERHAPS_FOR_CONTRACTS: Suspect = { suspicion: 'caller', suspected: failed('not-read-alone') };

@@ -17,9 +17,9 @@ export type RpcErrorObject = {
  * rule, adds no strike, and at a new block means that the node does not have it yet.
  */
 const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
-  // First, because a contract chooses its own revert reason, such as "revert: rate limit". Only these
-  // words: a revert of `ownerOf` may mean "not owned", and an "upstream reverted the connection" is
-  // none.
+  // First, because a contract chooses its own revert reason, such as "revert: rate limit". Only
+  // these words: a revert of `ownerOf` may mean "not owned", and an "upstream reverted the
+  // connection" is none.
   [
     /\bexecution reverted\b|^(error: )?vm exception while processing transaction: revert|^transaction reverted\b|^revert(ed)?\b/i,
     'reverted',
