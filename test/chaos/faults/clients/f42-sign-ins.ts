@@ -15,12 +15,18 @@ const NONCES_LOST = 20;
 /** Signatures of a wallet that is a contract, each of which needs a call. */
 const FLOOD_PER_SECOND = 500;
 const FLOOD_SECONDS = 5;
+/** Spans with signatures and spans without, in turn: at a full CPU a single span's p99 is chance. */
+const FLOODS = 2;
 const NONCES_AT_ONCE = 50;
+/** How much slower the checks of others may be, as beside any large client (F39). */
+const OTHERS_MAX = 2;
 const CHAIN = 31_337;
 const NODE_MS_MAX = 10_000;
 const SIGNATURE = `0x${'11'.repeat(65)}`;
 const ANY = [{ type: 'NATIVE', chainId: CHAIN, roleId: 'any', minToken: '0', maxToken: '1' }];
 
+/** A span beside a flood of checks. */
+type Beside = { readonly span: Span; readonly perSecond: number };
 type Answer = { readonly status: number; readonly code: string; readonly roles: readonly unknown[] };
 
 /**
@@ -59,17 +65,17 @@ export const f42SignIns: Fault = {
 
     const wallet = system.chain.erc20;
     const nonces: string[] = [];
-    while (nonces.length < FLOOD_PER_SECOND * FLOOD_SECONDS)
+    while (nonces.length < FLOOD_PER_SECOND * FLOOD_SECONDS * FLOODS)
       nonces.push(...(await many(NONCES_AT_ONCE, nonce)));
     const baseline = await rest(FLOOD_SECONDS * 1_000);
-    const beside = async (bodyOf: (count: number) => object) => {
+    const beside = async (bodyOf: () => object): Promise<Beside> => {
       let sent = 0;
       const endFlood = await startFlood(
         scene,
         FLOOD_PER_SECOND,
         (count) => {
           sent = count + 1;
-          return { account: wallet, rules: ANY, ...bodyOf(count) };
+          return { account: wallet, rules: ANY, ...bodyOf() };
         },
         app,
       );
@@ -78,14 +84,22 @@ export const f42SignIns: Fault = {
       return { span, perSecond: sent / FLOOD_SECONDS };
     };
     const askNode = await nodeCaller(scene);
-    const plain = await beside(() => {
-      askNode(wallet);
-      return {};
-    });
-    const flood = await beside((count) => {
-      const message = aMessage({ nonce: nonces[count] ?? '', address: wallet, chainId: CHAIN });
-      return { signIn: [{ message, signature: SIGNATURE }] };
-    });
+    const plain: Beside[] = [];
+    const flood: Beside[] = [];
+    while (flood.length < FLOODS) {
+      plain.push(
+        await beside(() => {
+          askNode(wallet);
+          return {};
+        }),
+      );
+      flood.push(
+        await beside(() => {
+          const message = aMessage({ nonce: nonces.pop() ?? '', address: wallet, chainId: CHAIN });
+          return { signIn: [{ message, signature: SIGNATURE }] };
+        }),
+      );
+    }
 
     const present = await ask(await nonce(), wallet);
     for (const proxy of system.chains.main) await proxy.setFault('refuse');
@@ -112,23 +126,30 @@ export const f42SignIns: Fault = {
     ).length;
     const unread = away.filter(({ status, code }) => status === 503 && code === 'sign-in-unread').length;
     const withRoles = [present, ...away].filter(({ roles }) => roles.length > 0).length;
-    const timesIn = (span: Span) => resultTimes(begunIn(ledger.attempts, span));
+    const checksIn = (spans: readonly Pick<Beside, 'span'>[]) =>
+      spans.flatMap(({ span }) => begunIn(ledger.attempts, span));
+    const timesIn = (spans: readonly Pick<Beside, 'span'>[]) => resultTimes(checksIn(spans));
     return () => ({
       figures: [
         figure('accepted with one nonce', accepted, 1),
-        atLeast('signatures that need a call', flood.perSecond, 0.8 * FLOOD_PER_SECOND, '/s'),
-        timesBaseline("others' p99 beside them", timesIn(flood.span), timesIn(baseline), 2),
+        atLeast(
+          'signatures that need a call',
+          Math.min(...flood.map(({ perSecond }) => perSecond)),
+          0.8 * FLOOD_PER_SECOND,
+          '/s',
+        ),
+        timesBaseline("others' p99 beside them", timesIn(flood), timesIn([{ span: baseline }]), OTHERS_MAX),
         timesBaseline(
           "others' p99 beside them, against as many checks without and as many calls at the node",
-          timesIn(flood.span),
-          timesIn(plain.span),
-          1.5,
+          timesIn(flood),
+          timesIn(plain),
+          OTHERS_MAX,
         ),
         figure('unread while the chain was away', unread, SIGN_INS_WHILE_AWAY),
         figure('refused whose use was lost', refusedAgain, NONCES_LOST),
       ],
       broken: [
-        ...(begunIn(ledger.attempts, flood.span).some(({ code }) => code === 'overloaded')
+        ...(checksIn(flood).some(({ code }) => code === 'overloaded')
           ? ['a check of another client was refused beside them']
           : []),
         ...(accepted === 1 ? [] : [`${accepted} requests were accepted with one nonce`]),
