@@ -14,6 +14,7 @@ import {
 } from '../../support/judges/judge-watch-events.ts';
 import type { Random } from '../../support/random.ts';
 import { makeDemoTransfers } from '../../support/systems/demo-transfers.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { CHAINS } from '../system/chaos-chains.ts';
 import type { ChaosSystem } from '../system/chaos-system.ts';
 import { createApp } from '../system/create-app.ts';
@@ -116,6 +117,17 @@ export async function watchMembers(
       await rolecall.watches.addMembers('members', entries);
     },
     state: () => rolecall.watches.get('members'),
+    /** Sweeps now and waits until every member is checked: the next sweep is an interval away. */
+    async sweep(): Promise<void> {
+      const askedAt = new Date().toISOString();
+      await rolecall.watches.check('members');
+      const isSwept = async () => {
+        for await (const { checkedAt = '' } of rolecall.watches.members('members'))
+          if (checkedAt <= askedAt) return false;
+        return true;
+      };
+      await waitUntil('every member to be checked by a sweep', isSwept, SETTLE_MS_MAX);
+    },
     /** Sets how many units the role needs from now on. */
     async require(next: number): Promise<void> {
       units = next;
