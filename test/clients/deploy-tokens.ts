@@ -31,6 +31,9 @@ const GAS = 16_000_000n;
 const FEE = 10n ** 10n;
 const RECEIPT_POLLS_MAX = 2_000;
 const RECEIPT_POLL_MS = 10;
+/** A chain is at rest when its head has been the same for a second. */
+const LOOKS_AT_REST = 10;
+const LOOK_PAUSE_MS = 100;
 /** The EVM's precompiles answer without code; two of them use up all gas or fail on most input. */
 const PRECOMPILES = [0x01, 0x02, 0x03, 0x04, 0x05, 0x09, 0x0a, 0x100];
 
@@ -98,6 +101,7 @@ export async function deployTokens(
   }
   const pastBlock = Number(await callJsonRpc(rpc, 'eth_blockNumber', []));
   await moveAndDelegate(chain, targets, registry);
+  await untilAtRest(rpc);
   return {
     tokenCount: targets.length,
     targets: [
@@ -113,6 +117,15 @@ export async function deployTokens(
     registry,
     pastBlock,
   };
+}
+
+/** go-ethereum's developer mode may seal blocks without transactions after the last one. */
+async function untilAtRest(rpc: string): Promise<void> {
+  for (let last = '', looks = 0; looks < LOOKS_AT_REST; await delay(LOOK_PAUSE_MS)) {
+    const head = String(await callJsonRpc(rpc, 'eth_blockNumber', []));
+    looks = head === last ? looks + 1 : 0;
+    last = head;
+  }
 }
 
 /** The holder sends some of its tokens to the stranger and delegates all; the delegator delegates a
