@@ -176,22 +176,12 @@ export function loadEnvironment<S extends z.ZodObject>(schema: S, env: Environme
   );
 }
 
-/** Added to the longest allowed work: two waits of a minute each for an absent broker are not a
- * stall. */
-const LIVENESS_STALL_MS_MIN = 150_000;
-
-/**
- * Refuses a liveness bound below the longest work of a process, which would then count as stuck.
- *
- * @throws ServiceError `config-invalid`
- */
-export function requireLivenessBeyond(stallMs: number, workMsMax: number, workName: string): void {
-  if (stallMs < workMsMax + LIVENESS_STALL_MS_MIN)
-    throw new ServiceError(
-      'config-invalid',
-      `LIVENESS_STALL_MS must be at least ${workName} + ${LIVENESS_STALL_MS_MIN}: otherwise slow work would fail /livez`,
-    );
-}
+/** How long a consumer may stall with records waiting before `/livez` fails: at least, and beyond
+ * the longest work of a process. Two waits of a minute each for an absent broker are not a stall. */
+const LIVENESS_STALL_MS_MIN = 240_000;
+const LIVENESS_MARGIN_MS = 150_000;
+/** An idle consumer's fetch waits as long for records. */
+const HEARTBEAT_INTERVAL_MS_MAX = 1_000;
 
 const RETENTION_DAYS_MAX = 3_650;
 const retentionDays = (of: RetentionClass) => integer({ ...RETENTION_DAYS[of], max: RETENTION_DAYS_MAX });
@@ -211,8 +201,6 @@ export const commonEnvironment = {
       .max(50),
   ),
   KAFKA_SESSION_TIMEOUT_MS: integer({ min: 1_000, max: 300_000, default: 6_000 }),
-  KAFKA_HEARTBEAT_INTERVAL_MS: integer({ min: 100, max: 100_000, default: 1_000 }),
-  KAFKA_REQUEST_TIMEOUT_MS: integerWithin({ min: 1_000, max: 300_000 }).optional(),
   KAFKA_TLS: boolean(false),
   KAFKA_TLS_CA_FILE: text(),
   KAFKA_TLS_CERT_FILE: text(),
@@ -247,7 +235,6 @@ export const commonEnvironment = {
   REDIS_TLS_KEY_FILE: text(),
   SHUTDOWN_TIMEOUT_MS: integer({ min: 1_000, max: 600_000, default: 20_000 }),
   DEPENDENCY_WAIT_MS: integer({ min: 1_000, max: 3_600_000, default: 120_000 }),
-  LIVENESS_STALL_MS: integer({ min: LIVENESS_STALL_MS_MIN, max: 3_600_000, default: 240_000 }),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .regex(/^(https?:\/\/.+)?$/, 'must begin with http:// or https://')
@@ -287,15 +274,11 @@ const SEVERAL_BROKERS_REQUEST_TIMEOUT_MS = 5_000;
 /**
  * The settings that every process has.
  *
- * @throws ServiceError `config-invalid` where settings contradict each other: a heartbeat that is
- *   not well below the session timeout, parts of a login or of TLS without the rest.
+ * @param workMsMax how long one record may be in progress
+ * @throws ServiceError `config-invalid` where settings contradict each other: parts of a login or of
+ *   TLS without the rest.
  */
-export function commonConfig(env: CommonVariables) {
-  if (env.KAFKA_HEARTBEAT_INTERVAL_MS * 3 > env.KAFKA_SESSION_TIMEOUT_MS)
-    throw new ServiceError(
-      'config-invalid',
-      'KAFKA_HEARTBEAT_INTERVAL_MS must be at most a third of KAFKA_SESSION_TIMEOUT_MS',
-    );
+export function commonConfig(env: CommonVariables, workMsMax = 0) {
   return {
     logLevel: env.LOG_LEVEL,
     ops: { host: env.OPS_HOST, port: env.OPS_PORT },
@@ -304,12 +287,11 @@ export function commonConfig(env: CommonVariables) {
       /** Precedes the system's names of topics and groups; empty without `SYSTEM_ID`. */
       prefix: env.SYSTEM_ID === undefined ? '' : `${env.SYSTEM_ID}.`,
       sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
-      heartbeatIntervalMs: env.KAFKA_HEARTBEAT_INTERVAL_MS,
+      heartbeatIntervalMs: Math.min(HEARTBEAT_INTERVAL_MS_MAX, env.KAFKA_SESSION_TIMEOUT_MS / 3),
       /** One broker: long, because a request that timed out is executed all the same. Several:
        * short, to fail over. */
       requestTimeoutMs:
-        env.KAFKA_REQUEST_TIMEOUT_MS ??
-        (env.KAFKA_BROKERS.length > 1 ? SEVERAL_BROKERS_REQUEST_TIMEOUT_MS : ONE_BROKER_REQUEST_TIMEOUT_MS),
+        env.KAFKA_BROKERS.length > 1 ? SEVERAL_BROKERS_REQUEST_TIMEOUT_MS : ONE_BROKER_REQUEST_TIMEOUT_MS,
       ...kafkaTls(env),
       ...kafkaSasl(env),
     },
@@ -326,10 +308,14 @@ export function commonConfig(env: CommonVariables) {
     /** How long a process waits at its start for a broker or store that is away. */
     dependencyWaitMs: env.DEPENDENCY_WAIT_MS,
     /** How long a consumer may stall with records waiting before `/livez` fails. */
-    livenessStallMs: env.LIVENESS_STALL_MS,
+    livenessStallMs: Math.max(LIVENESS_STALL_MS_MIN, workMsMax + LIVENESS_MARGIN_MS),
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
   };
 }
+
+/** The settings of a process that has no others. @throws ServiceError `config-invalid` */
+export const loadCommonConfig = (env: Environment): CommonConfig =>
+  commonConfig(loadEnvironment(z.object(commonEnvironment), env));
 
 /** Without settings: plain text. */
 function kafkaTls(env: CommonVariables): { tls?: TlsSettings } {

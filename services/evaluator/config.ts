@@ -9,7 +9,6 @@ import {
   keyRing,
   loadEnvironment,
   publicBaseUrl,
-  requireLivenessBeyond,
   secret,
   withoutEndSlash,
 } from '#shared/config.ts';
@@ -55,9 +54,8 @@ export function loadConfig(env: Environment) {
     parsed.RPC_ATTEMPT_TIMEOUT_MS ?? Math.min(ATTEMPT_TIMEOUT_MS, parsed.EVALUATION_DEADLINE_MS);
   if (attemptTimeoutMs > parsed.EVALUATION_DEADLINE_MS)
     throw new ServiceError('config-invalid', 'RPC_ATTEMPT_TIMEOUT_MS must be at most EVALUATION_DEADLINE_MS');
-  requireLivenessBeyond(parsed.LIVENESS_STALL_MS, parsed.EVALUATION_DEADLINE_MS, 'EVALUATION_DEADLINE_MS');
   return {
-    ...commonConfig(parsed),
+    ...commonConfig(parsed, parsed.EVALUATION_DEADLINE_MS),
     chainsFile: parsed.CHAINS_FILE,
     /** Time limit of an asynchronous check, from the start of its evaluation. */
     evaluationMsMax: parsed.EVALUATION_DEADLINE_MS,

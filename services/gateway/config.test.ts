@@ -58,12 +58,6 @@ describe('the configuration of the gateway', () => {
     for (const name of Object.keys(contrary)) expect(told).toContain(name);
   });
 
-  it('refuses less time for a request than for its headers', () => {
-    const env = { ...ENV, HTTP_HEADERS_TIMEOUT_MS: '5000' };
-    expect(() => loadConfig({ ...env, HTTP_REQUEST_TIMEOUT_MS: '4999' })).toThrow('HTTP_REQUEST_TIMEOUT_MS');
-    expect(loadConfig({ ...env, HTTP_REQUEST_TIMEOUT_MS: '5000' }).http.timeoutsMs.headers).toBe(5_000);
-  });
-
   it('accepts fractions of hours, and a base URL with a path', () => {
     const config = loadConfig({
       ...ENV,

@@ -40,8 +40,6 @@ const GatewayEnvironment = z.object({
   IN_FLIGHT_MAX: integer({ min: 1, max: 100_000, default: 10_000 }),
   LANE_LAG_MAX: integer({ min: 1, max: 100_000_000, default: 1_000_000 }),
   CONNECTIONS_MAX: integer({ min: 1, max: 1_000_000, default: 20_000 }),
-  HTTP_HEADERS_TIMEOUT_MS: integer({ min: 10, max: 60_000, default: HTTP_TIMEOUTS_MS.headers }),
-  HTTP_REQUEST_TIMEOUT_MS: integer({ min: 10, max: 300_000, default: HTTP_TIMEOUTS_MS.request }),
   HTTP_KEEP_ALIVE_TIMEOUT_MS: integer({ min: 10, max: 3_600_000, default: HTTP_TIMEOUTS_MS.keepAlive }),
   TRUSTED_PROXIES: proxyList(),
   ACCESS_LOG: boolean(false),
@@ -63,11 +61,6 @@ export function loadConfig(env: Environment) {
       'config-invalid',
       `SHUTDOWN_TIMEOUT_MS must be at least SYNC_DEADLINE_MS + ${STOP_MARGIN_MS}: a stop waits for sync checks`,
     );
-  if (parsed.HTTP_REQUEST_TIMEOUT_MS < parsed.HTTP_HEADERS_TIMEOUT_MS)
-    throw new ServiceError(
-      'config-invalid',
-      'HTTP_REQUEST_TIMEOUT_MS must not be below HTTP_HEADERS_TIMEOUT_MS: both count from the same instant',
-    );
   return {
     ...commonConfig(parsed),
     // The default of all processes may be too short.
@@ -79,12 +72,7 @@ export function loadConfig(env: Environment) {
       publicBaseUrl: withoutEndSlash(parsed.PUBLIC_BASE_URL),
       inFlightMax: parsed.IN_FLIGHT_MAX,
       connectionsMax: parsed.CONNECTIONS_MAX,
-      timeoutsMs: {
-        ...HTTP_TIMEOUTS_MS,
-        headers: parsed.HTTP_HEADERS_TIMEOUT_MS,
-        request: parsed.HTTP_REQUEST_TIMEOUT_MS,
-        keepAlive: parsed.HTTP_KEEP_ALIVE_TIMEOUT_MS,
-      },
+      timeoutsMs: { ...HTTP_TIMEOUTS_MS, keepAlive: parsed.HTTP_KEEP_ALIVE_TIMEOUT_MS },
       trustedProxies: parsed.TRUSTED_PROXIES,
       logsAccess: parsed.ACCESS_LOG,
     },

@@ -1,3 +1,4 @@
+import { loadCommonConfig } from '#shared/config.ts';
 import { connectSystem } from '#shared/connect-system.ts';
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { account, clientApp } from '#shared/contracts/apps/client-app.ts';
@@ -17,7 +18,6 @@ import { makeResults } from '#shared/stores/checks/results.ts';
 import { startKeepingViews } from '#shared/stores/replay/keep-views.ts';
 import { openViews } from '#shared/stores/replay/open-views.ts';
 import { makeSavePositions } from '#shared/stores/replay/positions.ts';
-import { loadConfig } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeEraseDeleted } from './project/erase-deleted.ts';
@@ -27,6 +27,9 @@ import { follow, followInto, followMembers, together } from './project/project-d
 import { rollSegments } from './project/roll-segments.ts';
 import { makeAlertQuota } from './usage/alert-quota.ts';
 import { startPublishingUsage } from './usage/publish-usage.ts';
+
+/** Results being saved at once. */
+const WINDOW = 512;
 
 /** Documents change rarely: a small window for all of them. */
 const DOCUMENTS_WINDOW = 64;
@@ -43,7 +46,7 @@ const ROLL_INTERVAL_MS = 1_200_000;
 // Composition root: the only file that knows every part of the result-store.
 await runService(
   'result-store',
-  () => loadConfig(process.env),
+  () => loadCommonConfig(process.env),
   async (scope, context, config) => {
     const { redis, clock, kafka } = await connectSystem('result-store', scope, context, config);
     const metrics = makeMetrics(context.metrics);
@@ -75,7 +78,7 @@ await runService(
         kafka.consume({
           beforeCommit,
           groupId: CONSUMER_GROUPS.results,
-          window: config.window,
+          window: WINDOW,
           ...together([
             follow(checkCompleted, handleResult),
             // A resend brings no body.

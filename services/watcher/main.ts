@@ -1,3 +1,4 @@
+import { loadCommonConfig } from '#shared/config.ts';
 import { connectSystem } from '#shared/connect-system.ts';
 import { CONSUMER_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
@@ -8,7 +9,6 @@ import { startRepeating } from '#shared/repeat.ts';
 import { startTogether } from '#shared/start-together.ts';
 import { RULE_SET_CHANGED } from '#shared/stores/rules/rule-sets.ts';
 import { makeThrottledWarning } from '#shared/telemetry/log-throttle.ts';
-import { loadConfig } from './config.ts';
 import type { Dependencies } from './dependencies.ts';
 import { makeCheckDue } from './members/check-due.ts';
 import { makeHandleEvaluated } from './members/handle-evaluated.ts';
@@ -26,6 +26,8 @@ import { makeHandleTransfer } from './transfers/handle-transfer.ts';
  * another. */
 const WINDOW = MEMBER_PARTITIONS;
 const TRANSFERS_WINDOW = 256;
+/** Parts of one sweep that may wait for their results: this bound paces a sweep. */
+const PARTS_MAX = 16;
 const DUE_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 500;
 const WATCHES_INTERVAL_MS = 2_000;
@@ -36,13 +38,13 @@ const FAILURE_LOG_INTERVAL_MS = 10_000;
 // Composition root: the only file that knows every part of the watcher.
 await runService(
   'watcher',
-  () => loadConfig(process.env),
+  () => loadCommonConfig(process.env),
   async (scope, context, config) => {
     const { store, redis, clock, kafka } = await connectSystem('watcher', scope, context, config);
     const { now } = clock;
     let owned: ReadonlySet<number> = new Set();
     const stores = openStores({
-      ...{ redis, kafka, context, now, partsMax: config.partsMax },
+      ...{ redis, kafka, context, now, partsMax: PARTS_MAX },
       isOwned: (partition) => owned.has(partition),
     });
     const parts = { ...stores, ...makePublishChanges(stores), ...makeChangeWatch(stores) };

@@ -10,7 +10,6 @@ import {
   integer,
   keyRing,
   loadEnvironment,
-  requireLivenessBeyond,
   secret,
 } from '#shared/config.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -24,7 +23,6 @@ const DispatcherEnvironment = z.object({
   WEBHOOK_CONNECT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
   WEBHOOK_ATTEMPT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 15_000 }),
   WEBHOOK_DNS_SERVERS: commaList(''),
-  WEBHOOK_WINDOW: integer({ min: 1, max: 10_000, default: 4_096 }),
   ROLECALL_SECRET_KEYS: secret(keyRing()),
 });
 
@@ -43,16 +41,13 @@ export function loadConfig(env: Environment) {
     attemptTimeoutMs: parsed.WEBHOOK_ATTEMPT_TIMEOUT_MS,
     /** Empty: the system's servers. */
     dnsServers: parsed.WEBHOOK_DNS_SERVERS,
-    /** Records handled at once, in each consumer group. */
-    window: parsed.WEBHOOK_WINDOW,
   };
   if (webhook.connectTimeoutMs > webhook.attemptTimeoutMs)
     throw new ServiceError(
       'config-invalid',
       'WEBHOOK_CONNECT_TIMEOUT_MS must not exceed WEBHOOK_ATTEMPT_TIMEOUT_MS',
     );
-  requireLivenessBeyond(parsed.LIVENESS_STALL_MS, webhook.attemptTimeoutMs, 'WEBHOOK_ATTEMPT_TIMEOUT_MS');
-  return { ...commonConfig(parsed), webhook };
+  return { ...commonConfig(parsed, webhook.attemptTimeoutMs), webhook };
 }
 
 /**

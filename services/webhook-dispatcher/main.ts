@@ -24,6 +24,9 @@ import { makeGuardedConnector, makeResolveHost } from './delivery/guarded-connec
 import { makeSigners } from './delivery/read-signers.ts';
 import { makeMetrics } from './metrics.ts';
 
+/** Webhooks processed at once, in each consumer group. */
+const WINDOW = 4_096;
+
 const load = () => ({ ...loadConfig(process.env), box: makeSecretBox(loadSecretKeys(process.env)) });
 
 // Composition root: the only file that knows every part of the webhook dispatcher.
@@ -74,14 +77,18 @@ await runService('webhook-dispatcher', load, async (scope, context, config) => {
   const oldestUndeliveredAt = () => deliveries.oldestUndeliveredAt(clock.now());
   metrics.watch({ slots, gate, redisNowMs: clock.now, oldestUndeliveredAt });
 
-  const { window } = webhook;
   const due = { dueAtOf: ({ dueAt }: { dueAt: string }) => Date.parse(dueAt), now: clock.now };
   // Stopped together: while one drains, the others must not start records.
   scope.use(
     await startTogether([
-      kafka.consume({ groupId: CONSUMER_GROUPS.webhooks, topics: [webhookRequested], window, ...handlers }),
       kafka.consume({
-        window,
+        groupId: CONSUMER_GROUPS.webhooks,
+        topics: [webhookRequested],
+        window: WINDOW,
+        ...handlers,
+      }),
+      kafka.consume({
+        window: WINDOW,
         ...handlers,
         due,
         groupId: CONSUMER_GROUPS.webhookRetries,

@@ -1,12 +1,4 @@
-import { z } from 'zod';
-import {
-  commonConfig,
-  commonEnvironment,
-  type Environment,
-  loadEnvironment,
-  readSecret,
-  withoutEndSlash,
-} from '#shared/config.ts';
+import { type Environment, loadCommonConfig, readSecret, withoutEndSlash } from '#shared/config.ts';
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';
 import { ServiceError } from '#shared/errors.ts';
@@ -34,7 +26,7 @@ export type OpenSystem = Awaited<ReturnType<typeof openSystem>>;
  * @throws ServiceError `config-invalid`, `broker-unavailable`
  */
 export async function openSystem(env: Environment, actor = 'operator') {
-  const common = commonConfig(loadEnvironment(z.object(commonEnvironment), { LOG_LEVEL: 'silent', ...env }));
+  const common = loadCommonConfig({ LOG_LEVEL: 'silent', ...env });
   const config = { ...common, dependencyWaitMs: DEPENDENCY_WAIT_MS };
   const log = makeLogger('admin', config.logLevel);
   const context = {

@@ -52,15 +52,15 @@ async function expectToEndAt(moment: string): Promise<void> {
 
 test('a start that fails half-way exits 1, names the wrong variable without its value, and leaves no process behind', async () => {
   const start = { portBase: await findFreeBase(), data: newDirectory() };
-  await using starter = spawnStarter(start, { RESULT_STORE_WINDOW: 'sh0uldN0tBeShown' });
+  await using starter = spawnStarter(start, { EVALUATOR_WINDOW: 'sh0uldN0tBeShown' });
   const processes = await waitUntil('the first processes', () => {
     const found = processesOf(start.data);
     return found.length > 2 && found;
   });
   expect(await starter.exited).toBe(1);
-  expect(starter.stderr()).toContain('RESULT_STORE_WINDOW');
+  expect(starter.stderr()).toContain('EVALUATOR_WINDOW');
   expect(starter.stderr()).not.toContain('sh0uldN0tBeShown');
-  expect(starter.stderr()).toContain('result-store ended 3 times before it was ready');
+  expect(starter.stderr()).toContain('evaluator ended 3 times before it was ready');
   expect(starter.stdout()).toBe('');
   expect(runningOf(processes)).toEqual([]);
   expect(readSystemFile(start.data)).toBeUndefined();

@@ -146,7 +146,6 @@ const startWatcher = (): SpawnedProcess =>
   spawnNode(['services/watcher/main.ts'], {
     ...system.environment(),
     KAFKA_SESSION_TIMEOUT_MS: '3000',
-    KAFKA_HEARTBEAT_INTERVAL_MS: '500',
     OPS_HOST: '127.0.0.1',
     OPS_PORT: '0',
   });

@@ -48,7 +48,6 @@ export function testConfig(redisDatabase: number, over: Environment = {}): Commo
     KAFKA_BROKERS: brokers,
     REDIS_URL: `${redisUrl}/${redisDatabase}`,
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
-    KAFKA_HEARTBEAT_INTERVAL_MS: '500',
     OPS_PORT: '0',
     OPS_HOST: '127.0.0.1',
     LOG_LEVEL: 'silent',

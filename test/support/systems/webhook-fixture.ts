@@ -74,7 +74,6 @@ export async function startWebhookFixture(redisDatabase: number): Promise<Webhoo
         SYSTEM_ID: systemId,
         KAFKA_BROKERS: config.kafka.brokers.join(','),
         KAFKA_SESSION_TIMEOUT_MS: '3000',
-        KAFKA_HEARTBEAT_INTERVAL_MS: '500',
         REDIS_URL: config.redis.url,
         OPS_HOST: '127.0.0.1',
         OPS_PORT: '0',

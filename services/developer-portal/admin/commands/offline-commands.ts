@@ -3,13 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import {
-  commonConfig,
-  commonEnvironment,
-  type Environment,
-  loadEnvironment,
-  readSecret,
-} from '#shared/config.ts';
+import { type Environment, loadCommonConfig, readSecret } from '#shared/config.ts';
 import { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { type ErrorCode, ServiceError } from '#shared/errors.ts';
 import { newProofKey, publicRingOf } from '#shared/proof-keys.ts';
@@ -28,7 +22,7 @@ function addAccess(program: Command, print: Print, env: Environment): void {
     .description(
       'the least that Kafka and Redis must allow each service, with the SYSTEM_ID in the environment; needs no running system',
     );
-  const config = () => commonConfig(loadEnvironment(z.object(commonEnvironment), env));
+  const config = () => loadCommonConfig(env);
   access
     .command('kafka')
     .description('print the commands that add the ACLs, as arguments of kafka-acls.sh')
