@@ -118,8 +118,6 @@ await runService(
       onMessage: ruleSetCache.forget,
       onGap: ruleSetCache.forgetAll,
     });
-    metrics.watchRuleSetCache(ruleSetCache.cachedBytes);
-    metrics.watchKeyCache(authenticator.cachedBytes);
     metrics.watchWaiters(() => waiters.count() + batchWaiters.count());
     metrics.watchBatches(() => batches.countUnfinished(clock.now()));
     context.stopping.addEventListener('abort', () => {

@@ -31,14 +31,6 @@ export function makeGatewayMetrics(registry: Registry) {
   requestSeconds.zero({ route: 'checkRoles', status: '503', mode: 'none' });
   return {
     watchWaiters: watched('rolecall_waiters', 'Sync checks and long polls that wait for a result.'),
-    watchKeyCache: watched(
-      'rolecall_key_cache_bytes',
-      'API keys and client apps that are kept in memory, by their estimated size.',
-    ),
-    watchRuleSetCache: watched(
-      'rolecall_rule_set_cache_bytes',
-      'Rule sets that are kept in memory, by their estimated size.',
-    ),
     watchBatches: watched(
       'rolecall_batches_in_progress',
       'Batches that are not finished, of all client apps and as every gateway sees them.',

@@ -1,18 +1,11 @@
 import type { BatchPartCompleted } from '#shared/contracts/batches/batch.ts';
 import { makeInstruments, type Registry } from '#shared/telemetry/metrics.ts';
 
-const TOTAL_OUTCOMES = ['published', 'unchanged', 'failed'] as const;
-
 export function makeMetrics(registry: Registry) {
   const { counter, gauge, watched } = makeInstruments(registry);
   const entries = counter('rolecall_batch_entries_total', 'Entries of batches whose results were stored.', {
     outcome: ['completed', 'failed'],
   });
-  const usageTotals = counter(
-    'rolecall_usage_totals_total',
-    'Hourly totals of client apps: published, unchanged since they were published last, or failed.',
-    { outcome: TOTAL_OUTCOMES },
-  );
   const usageComplete = gauge(
     'rolecall_usage_complete_timestamp_seconds',
     'When this process last published every total that had changed; its start before that.',
@@ -23,7 +16,6 @@ export function makeMetrics(registry: Registry) {
       entries.inc({ outcome: 'completed' }, lineCount - failedCount);
       entries.inc({ outcome: 'failed' }, failedCount);
     },
-    countTotal: (outcome: (typeof TOTAL_OUTCOMES)[number]): void => usageTotals.inc({ outcome }),
     /** All totals are published as they were at `atMs`. */
     noteComplete: (atMs: number): void => usageComplete.set(atMs / 1000),
     watchViews: watched(

@@ -59,7 +59,6 @@ export type DeliveryDependencies = {
   readonly userAgent: string;
 };
 
-/** One step of a delivery, in progress. */
 type Step = {
   /** Its `firstAttemptAt` is set. */
   readonly delivery: WebhookRetry & { readonly firstAttemptAt: string };

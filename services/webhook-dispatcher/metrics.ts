@@ -13,7 +13,6 @@ type AttemptRecord = {
 
 export type DispatcherMetrics = Omit<ReturnType<typeof makeMetrics>, 'watch'>;
 
-/** The state that a scrape reads. */
 type DispatcherState = {
   readonly slots: { readonly inFlightCount: number; readonly waitingCount: number };
   readonly gate: { readonly breakerCounts: () => Readonly<Record<BreakerState, number>> };

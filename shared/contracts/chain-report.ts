@@ -14,7 +14,6 @@ export const EndpointReport = z.object({
   chainIdMatches: z.boolean().nullable(),
   /** How old its newest block is, by this host's clock. */
   headAgeMs: z.number().int().nullable(),
-  /** The block tags that it knows. */
   tags: BlockTags,
   /** Whether it has the state of a block in the middle of the chain's history. */
   archive: z.boolean().nullable(),
@@ -22,7 +21,6 @@ export const EndpointReport = z.object({
   logRange: z.number().int().nonnegative().nullable(),
   /** The most reads of one call that it answered. */
   batchLimit: z.number().int().nonnegative().nullable(),
-  /** How balances are read. */
   method: z.enum(['reader', 'multicall3', 'plain']).nullable(),
   /** Whether the call that reads balances proves its block. */
   proved: z.boolean().nullable(),

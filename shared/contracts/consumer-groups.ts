@@ -26,7 +26,6 @@ export const CONSUMER_GROUPS = {
   webhookRetries: 'webhook-dispatcher.retry',
 } as const;
 
-/** The topics that each group reads. */
 export const TOPICS_OF_GROUPS: Readonly<Record<string, readonly TopicSpec[]>> = {
   [CONSUMER_GROUPS.lanes.interactive]: [LANES.interactive],
   [CONSUMER_GROUPS.lanes.bulk]: [LANES.bulk],

@@ -33,7 +33,6 @@ export const SOURCE_TOPICS: readonly TopicSpec[] = [
   audit,
 ];
 
-/** Every topic of the system: the sources and their dead-letter topics. */
 export const ALL_TOPICS: readonly TopicSpec[] = [...SOURCE_TOPICS, ...SOURCE_TOPICS.map(deadLetterSpecOf)];
 
 /** The topics with the retention that an operator has set. */

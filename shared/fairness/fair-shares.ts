@@ -1,4 +1,3 @@
-/** A client app and its account. */
 export type AppOwner = { readonly accountId: string; readonly clientId: string };
 
 /** Who holds a share: one app of an account, or one that has no apps, such as the account itself or

@@ -3,7 +3,6 @@ import { FairQueue } from './fair-queue.ts';
 import { FairShares, type Owner } from './fair-shares.ts';
 
 type Options = {
-  /** Maximum of running tasks. */
   readonly atOnceMax: number;
   /** Maximum of running tasks of one app; then accounts and their apps also have their shares of
    * all. Default: one owner may run all. */

@@ -24,7 +24,6 @@ export const FaultBody = z
 
 /** The rules by which a service adds to what its table says of an operation. */
 type Rules<Operation> = {
-  /** Every problem that an operation may answer with. */
   readonly codesOf: (operation: Operation) => readonly ProblemCode[];
   /** Absent where the document's own holds. */
   readonly securityOf: (operation: Operation) => readonly Record<string, string[]>[] | undefined;

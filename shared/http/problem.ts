@@ -150,7 +150,6 @@ export function describeFaults(subject: string, faults: readonly Fault[]): strin
   return `${many}${first?.detail ?? ''}`;
 }
 
-/** The problem of an invalid request, with every fault listed. */
 export const validationFailed = (faults: readonly Fault[]): Problem =>
   new Problem('validation-failed', describeFaults('The request', faults), { members: { errors: faults } });
 

@@ -108,7 +108,6 @@ export class BatchingProducer {
     });
   }
 
-  /** Resolves when nothing is queued or in flight. */
   drain(): Promise<void> {
     if (this.#queuedCount === 0 && this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));

@@ -124,7 +124,6 @@ export async function connectKafka(
     readTopic: (options: WithoutKafka<typeof readTopic>) => readTopic({ ...options, kafka }),
     readRecord: (options: WithoutKafka<typeof readRecord>) => readRecord({ ...options, kafka }),
     admin,
-    /** The id that the cluster was made with. */
     clusterId,
     observeLag: (topic: string, lagByPartition: readonly number[]) => fair.observeLag(topic, lagByPartition),
     async [Symbol.asyncDispose](): Promise<void> {

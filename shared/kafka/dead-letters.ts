@@ -97,7 +97,6 @@ export async function listDeadLetters(kafka: Pick<Kafka, 'readTopic'>, topic: st
     .sort((a, b) => a.failedAt.localeCompare(b.failedAt));
 }
 
-/** Settles a dead-lettered record. */
 export const settleDeadLetter = (
   kafka: Pick<Kafka, 'publishRecord'>,
   topic: string,

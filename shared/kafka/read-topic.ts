@@ -5,7 +5,6 @@ import { restartUnless } from './client.ts';
 import type { SystemKafka } from './of-system.ts';
 import { readOffsetsAt, readTopicOffsets } from './topic-offsets.ts';
 
-/** A record of a topic. */
 export type TopicRecord = KafkaMessage;
 
 export const READER_GROUP_PREFIX = 'rolecall.reader.';

@@ -239,6 +239,5 @@ const adviceFor = (brokerCount: number): Readonly<Record<string, (inspected: Ins
     settings !== undefined && hasDrifted(topic, settings),
 });
 
-/** The fewest replicas of any partition. */
 const replicasOf = ({ partitions = [] }: Inspected): number =>
   Math.min(...partitions.map(({ replicas }) => replicas.length));

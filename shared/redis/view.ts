@@ -49,7 +49,6 @@ return { string.format('%.0f', seenAt), redis.call('HGETALL', KEYS[2]) }
 /** By `topic/partition`, the offset below which every record is in the views. */
 export type Positions = ReadonlyMap<string, number>;
 
-/** The state of all views together. */
 export type ViewStateName = 'missing' | 'open' | 'complete';
 
 /** The state of all views together, and the steps of a replay (`shared/stores/replay/README.md`). */
@@ -98,5 +97,4 @@ export function makeViewState(redis: Redis) {
 
 export type ViewState = ReturnType<typeof makeViewState>;
 
-/** Renew the lock this often. */
 export const REBUILD_LOCK_RENEW_MS = REBUILD_LOCK_MS / 6;

@@ -89,7 +89,6 @@ const soundOf = (members: Members, issues: readonly z.core.$ZodRawIssue[]): Soun
 
 /** Members that every rule has. */
 const COMMON_MEMBERS: ReadonlySet<unknown> = new Set(['type', 'chainId', 'roleId']);
-/** Members of terms alone. */
 const OF_TERMS: ReadonlySet<string> = new Set(['times', 'per', 'decimals']);
 
 /** Makes an issue of an unknown or missing member describe itself in the words of the type. */

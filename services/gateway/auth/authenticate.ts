@@ -33,7 +33,6 @@ const CACHED_KEYS_MAX = 20_000;
 export const CACHED_APPS_BYTES_MAX = 8 * 1024 * 1024;
 /** Memory of a cache entry beside its texts, estimated from a heap snapshot. */
 const ENTRY_BYTES = 400;
-const KEY_BYTES = 64 + ENTRY_BYTES;
 
 type Dependencies = {
   /** The view of client apps; expired keys are found as well. */
@@ -137,8 +136,6 @@ export function makeAuthenticator(deps: Dependencies) {
       apps.clear();
       keys.clear();
     },
-    /** The size of the cache, in bytes. */
-    cachedBytes: (): number => apps.calculatedSize + keys.size * KEY_BYTES,
   };
 }
 

@@ -53,8 +53,13 @@ test('a rule set that changed while it was read is not kept', async () => {
 
 test('the memory of many large rule sets is bounded', async () => {
   const rules = [{ type: 'NATIVE', chainId: 1, roleId: 'r', description: 'x'.repeat(250_000) }];
-  const cache = makeRuleSetCache({ read: async (clientId, id) => aRuleSet(clientId, id, { rules }) });
-  for (let i = 0; i < 100; i++) await cache.read('app_1', `set-${i}`);
-  expect(cache.cachedBytes()).toBeGreaterThan(16 * 1024 * 1024);
-  expect(cache.cachedBytes()).toBeLessThanOrEqual(32 * 1024 * 1024);
+  const { cache, stored, reads } = makeView();
+  for (let i = 0; i < 100; i++) stored.set(`app_1/${i}`, aRuleSet('app_1', `${i}`, { rules }));
+  for (let i = 0; i < 100; i++) await cache.read('app_1', `${i}`);
+  // The newest first: a read of one that is not kept puts the oldest out.
+  for (let i = 99; i >= 0; i--) await cache.read('app_1', `${i}`);
+  const keptCount = 200 - reads();
+  // Each takes about 1.5 MB.
+  expect(keptCount).toBeGreaterThan(10);
+  expect(keptCount).toBeLessThan(24);
 });

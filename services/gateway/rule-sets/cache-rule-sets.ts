@@ -35,7 +35,6 @@ export function makeRuleSetCache({ read }: Pick<RuleSets, 'read'>) {
     /** A rule set has changed; named by `ruleSetKey`. */
     forget: (key: string): void => void entries.delete(key),
     forgetAll: (): void => entries.clear(),
-    cachedBytes: (): number => entries.calculatedSize,
   };
 }
 

@@ -27,17 +27,16 @@ export function makePublishUsage(
   alertQuota: AlertQuota,
 ): () => Promise<void> {
   const published = new Map<string, string>();
-  const publishOne = async (appHour: AppHour): Promise<'published' | 'unchanged'> => {
+  const publishOne = async (appHour: AppHour): Promise<void> => {
     const current = await figures.read(appHour);
     const { asOf: _, ...totals } = current;
     const key = `${current.clientId}/${current.hour}`;
     const text = JSON.stringify(totals);
-    if (published.get(key) === text) return 'unchanged';
+    if (published.get(key) === text) return;
     await kafka.publish(usage, current);
     // A failure counts as one of the total: the next run tries both again.
     await alertQuota(current);
     published.set(key, text);
-    return 'published';
   };
   return async function publishUsage() {
     if (!(await figures.lockPublishing(PUBLISH_INTERVAL_MS - 1_000))) return;
@@ -47,10 +46,8 @@ export function makePublishUsage(
     const failures: unknown[] = [];
     for (let first = 0; first < appHours.length; first += SLICE_COUNT) {
       const slice = appHours.slice(first, first + SLICE_COUNT);
-      for (const outcome of await Promise.allSettled(slice.map(publishOne))) {
-        metrics.countTotal(outcome.status === 'fulfilled' ? outcome.value : 'failed');
+      for (const outcome of await Promise.allSettled(slice.map(publishOne)))
         if (outcome.status === 'rejected') failures.push(outcome.reason);
-      }
     }
     if (failures.length === 0) return metrics.noteComplete(beganMs);
     log.warn(

@@ -65,7 +65,6 @@ export function makeCheckDue(deps: Dependencies): () => Promise<void> {
     ...{ atOnceMax: AT_ONCE_MAX, waitingMax: WAITING_MAX * MEMBER_PARTITIONS },
     refusal: 'too many members are due',
   });
-  /** By partition. */
   const waiting = new Map<number, number>();
   const waitingIn = (partition: number): number => waiting.get(partition) ?? 0;
   const check = async (asked: AskedMembers): Promise<void> => {

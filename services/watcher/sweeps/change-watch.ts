@@ -26,7 +26,6 @@ export function makeChangeWatch(deps: Stores) {
   return {
     changeStored,
     change,
-    /** Notes that the sweep has ended. */
     async noteSwept(watch: Watch, sweep: number): Promise<void> {
       if (watch.sweepAskedAt !== undefined)
         await change(watch, ({ sweepAskedAt, ...current }) =>

@@ -65,7 +65,6 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
         },
       };
     },
-    /** How many breakers are in each state. */
     breakerCounts(): Readonly<Record<BreakerState, number>> {
       const counts = { closed: 0, open: 0, 'half-open': 0 };
       for (const breaker of breakers.values()) counts[breaker.state] += 1;

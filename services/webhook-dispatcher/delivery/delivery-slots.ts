@@ -11,7 +11,6 @@ export const SLOTS = 512;
 const PROVEN_SLOTS = 16;
 /** Attempts in flight to one origin; an account alone has 12 of them, a client app alone 8. */
 export const ORIGIN_SLOTS = 32;
-/** Attempts in flight to one receiver, at most. */
 const RECEIVER_SLOTS = ORIGIN_SLOTS / 4;
 /**
  * How many attempts an unproven receiver may have in flight, by how many all unproven receivers of
@@ -48,7 +47,6 @@ type Waiter = {
   readonly sinceMs: number;
   readonly settle: (slot: Slot | undefined) => void;
 };
-/** A receiver and the messages that wait for it. */
 type Line = Receiver & { readonly waiters: Waiter[] };
 
 /** What a client app has in flight and waiting; kept while that is anything. */

@@ -25,16 +25,8 @@ const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 /** Pause before the next address of a name is tried as well. */
 const NEXT_ADDRESS_MS = 250;
 
-/** A refused or unresolved address. `classifyErrorCode` reads the code. */
-class ConnectError extends Error {
-  override readonly name = 'ConnectError';
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+/** The error of a refused or unresolved address. `classifyErrorCode` reads the code. */
+const connectError = (code: string, message: string) => Object.assign(new Error(message), { code });
 
 /**
  * The owner of the attempt that dials. undici tells its connector nothing about the request; a
@@ -89,12 +81,12 @@ export function makeGuardedConnector(options: Options): buildConnector.connector
   };
 }
 
-const refused = () => new ConnectError('ERR_ADDRESS_REFUSED', 'the callback address is not allowed');
+const refused = () => connectError('ERR_ADDRESS_REFUSED', 'the callback address is not allowed');
 
 function makeGuardedLookup(allowed: readonly Cidr[], resolve: ResolveHost): LookupFunction {
   const judged = async (hostname: string) => {
     const addresses = await resolve(hostname);
-    if (addresses.length === 0) throw new ConnectError('ENOTFOUND', 'the name has no address');
+    if (addresses.length === 0) throw connectError('ENOTFOUND', 'the name has no address');
     // The number first: DNS answers have room for thousands, and each is compared with many blocks.
     if (addresses.length > ADDRESSES_MAX) throw refused();
     if (addresses.some((address) => refuseAddress(address, allowed) !== undefined)) throw refused();
@@ -135,8 +127,8 @@ export function makeResolveHost(servers: readonly string[]): ResolveHost {
     if (addresses.length > 0) return addresses;
     const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
     const timedOut = failures.find(({ code }) => code === 'ETIMEOUT');
-    if (timedOut !== undefined) throw new ConnectError('ESERVFAIL', 'the name servers did not answer');
-    if (servers.length > 0) throw failures[0] ?? new ConnectError('ENOTFOUND', 'the name has no address');
+    if (timedOut !== undefined) throw connectError('ESERVFAIL', 'the name servers did not answer');
+    if (servers.length > 0) throw failures[0] ?? connectError('ENOTFOUND', 'the name has no address');
     return lookUp(hostname);
   };
 }

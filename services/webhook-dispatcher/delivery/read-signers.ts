@@ -8,8 +8,6 @@ import { isLiveAt, type Signer } from '../domain/sign-message.ts';
 const APPS_MAX = 10_000;
 /** A change whose notice was lost takes effect after this. */
 const KEEP_MS = 30_000;
-/** Reads of a document that changes while it is read. */
-const READS_MAX = 5;
 
 type Dependencies = {
   readonly readClientApp: (clientId: string) => Promise<ClientApp | undefined>;
@@ -24,6 +22,8 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies) {
   const cache = new LRUCache<string, readonly Signer[]>({
     max: APPS_MAX,
     ttl: KEEP_MS,
+    // An attempt that is reading when its app changes signs as it began; the next one reads again.
+    ignoreFetchAbort: true,
     fetchMethod: async (clientId) => {
       const app = await readClientApp(clientId);
       const signers = (app?.webhookSecrets ?? [])
@@ -37,22 +37,6 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies) {
       return requireOne(signers);
     },
   });
-  let forgottenCount = 0;
-
-  /** Reads again if the entry was deleted during the read, because the cache then rejects the
-   * read. */
-  async function fetchSigners(clientId: string): Promise<readonly Signer[]> {
-    for (let reads = 1; ; reads++) {
-      const countBefore = forgottenCount;
-      try {
-        return await cache.forceFetch(clientId);
-      } catch (error) {
-        if (error instanceof ServiceError || forgottenCount === countBefore) throw error;
-        if (reads === READS_MAX)
-          throw new ServiceError('store-unavailable', 'too many concurrent changes to this client app');
-      }
-    }
-  }
 
   return {
     /**
@@ -63,10 +47,9 @@ export function makeSigners({ readClientApp, open, redisNowMs }: Dependencies) {
      *   view's own errors
      */
     read: async (clientId: string): Promise<readonly Signer[]> =>
-      requireOne((await fetchSigners(clientId)).filter((signer) => isLiveAt(signer, redisNowMs()))),
+      requireOne((await cache.forceFetch(clientId)).filter((signer) => isLiveAt(signer, redisNowMs()))),
     /** Forgets the signers of an app that has changed, or of all apps. */
     forget(clientId?: string): void {
-      forgottenCount++;
       if (clientId === undefined) cache.clear();
       else cache.delete(clientId);
     },

@@ -17,16 +17,13 @@ export const LIMITS_MAX = {
   marketplaceKeys: 10_000,
   /** API keys of one app that can be used, marketplace keys included. */
   liveKeys: 1_000,
-  /** Rule sets that one app stores. */
   ruleSets: 10_000,
   watches: 10_000,
-  /** Members of all the watches of one app. */
   watchMembers: 10_000_000,
   /** Writes of rule sets, watches and members by one app in a day, together. */
   writesPerDay: 1_000_000_000_000,
 } as const;
 
-/** An object with a member for each limit. */
 export const forEachLimit = <S extends z.ZodType>(schemaOf: (max: number) => S) =>
   Object.fromEntries(Object.entries(LIMITS_MAX).map(([name, max]) => [name, schemaOf(max)])) as Record<
     keyof typeof LIMITS_MAX,
@@ -36,7 +33,6 @@ export const forEachLimit = <S extends z.ZodType>(schemaOf: (max: number) => S) 
 export const TierLimits = z.object(forEachLimit((max) => z.number().int().min(1).max(max)));
 export type TierLimits = z.infer<typeof TierLimits>;
 
-/** Recovery codes of an account at a time. */
 export const RECOVERY_CODES_MAX = 10;
 
 /** The second factor of an account: time-based one-time passwords (RFC 6238). */

@@ -58,7 +58,6 @@ export function enterpriseLimits(
   return { ...TIERS.enterprise, ...known };
 }
 
-/** The limits of each app of an account. */
 export const appLimitsOf = (account: Pick<Account, 'tier' | 'limits'>): AppLimits =>
   AppLimits.parse({ tier: account.tier, ...limitsOf(account) });
 

@@ -7,7 +7,6 @@ import { RoleCounts } from './batch.ts';
 export const BatchStatus = z.object({
   requestId: z.string(),
   status: z.enum(['pending', 'completed']),
-  /** Entries of the whole batch. */
   entries: z.number().int().positive(),
   /** Entries whose results are stored. */
   done: z.number().int().nonnegative(),

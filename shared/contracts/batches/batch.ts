@@ -8,7 +8,6 @@ import { EndpointNames, WatchCheck } from '../watches/watch-check.ts';
 export const PART_ENTRIES_MAX = 500;
 /** Most reads of one part, before equal ones are counted once. */
 export const PART_READS_MAX = 20_000;
-/** Most reads of one entry. */
 export const ENTRY_READS_MAX = 200;
 /** Most bytes of a part's results, if every rule ended with an error. */
 export const PART_RESULT_BYTES_MAX = 3 * 1024 * 1024;

@@ -138,7 +138,6 @@ export function wordOf(type: AbiType, text: string, account: string): bigint {
 export const dynamicBytesOf = (type: AbiType, text: string): string =>
   type.kind === 'bytes' ? text.slice(2).toLowerCase() : hexOf(utf8Of(text));
 
-/** A word as 64 hexadecimal digits. */
 export const digitsOfWord = (word: bigint): string => word.toString(16).padStart(WORD_DIGITS, '0');
 
 /**

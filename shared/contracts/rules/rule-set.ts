@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { defineTopic } from '../topic.ts';
 import { OnUndetermined, Rule, type RuleSetReference, simpleRulesOf } from './rule.ts';
 
-/** Ids that a rule set may have. */
 export const RULE_SET_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** A stored list of rules of a client app: the whole document, keyed by client id and id. */

@@ -4,7 +4,6 @@ import { z } from 'zod';
 export const TokenRuleType = z.enum(['ERC20', 'ERC721', 'ERC1155', 'NATIVE']);
 export type TokenRuleType = z.infer<typeof TokenRuleType>;
 
-/** Rules made of other rules. */
 export const ComposedRuleType = z.enum(['ALL', 'ANY', 'NONE', 'AT_LEAST']);
 export type ComposedRuleType = z.infer<typeof ComposedRuleType>;
 

@@ -20,7 +20,6 @@ const CALLDATA_BYTES_MAX = 1_024;
 
 type Parameter<Type> = { readonly type: Type; readonly name: string | undefined };
 
-/** A type that a view function may return. */
 type OutputType =
   | AbiType
   | { readonly kind: 'tuple'; readonly members: readonly Parameter<OutputType>[] }

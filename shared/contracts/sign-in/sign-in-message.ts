@@ -1,6 +1,5 @@
 import { AUTHORITY, hasSoundAddress, isUri, PCHARS, SCHEME } from './uri-grammar.ts';
 
-/** The most bytes of a message. */
 export const SIGN_IN_MESSAGE_BYTES_MAX = 4_096;
 
 /** The fields of a sign-in message that a verifier compares. */
@@ -69,7 +68,6 @@ export function parseSignInMessage(text: string): ParsedSignIn {
 
 class Misfit extends Error {}
 
-/** The lines of a message, read one after another. */
 class Lines {
   readonly #lines: readonly string[];
   #next = 0;
@@ -91,7 +89,6 @@ class Lines {
     return line;
   }
 
-  /** The value behind a label. */
   field(label: string, isRight: (value: string) => boolean, expected: string): string {
     const start = `${label}: `;
     const line = this.take(

@@ -156,7 +156,6 @@ export function countPart({
   };
 }
 
-/** The index of the bucket that a duration falls into. */
 export function bucketOf(durationMs: number): number {
   const found = BUCKET_ENDS_MS.findIndex((endMs) => durationMs <= endMs);
   return found === -1 ? BUCKET_ENDS_MS.length : found;

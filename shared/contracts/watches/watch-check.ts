@@ -24,7 +24,6 @@ export const Transfer = z
   .meta({ id: 'Transfer' });
 export type Transfer = z.infer<typeof Transfer>;
 
-/** Why a member is checked. */
 export const Why = z.object({
   cause: CheckCause,
   /** The newest event that caused the check, if one did, and no reorg has dropped it. */

@@ -30,10 +30,8 @@ export const aboutWatchEventId = (type: AboutWatch, text: string): string =>
 export const memberEventId = ({ watchUid, memberId, addedAt }: WatchMember, sequence: number): string =>
   PREFIX + hashOf(`${watchUid}/${memberId}/${addedAt}/${sequence}`);
 
-/** Whether the id of a delivery is that of an event of a watch. */
 export const isWatchEventId = (requestId: string): boolean => requestId.startsWith(PREFIX);
 
-/** The type of the event of a watch with this id; `undefined`: it is not one. */
 export function watchEventType(requestId: string): AboutWatch | 'roles.changed' | undefined {
   if (!isWatchEventId(requestId)) return undefined;
   const about = ABOUT_WATCH.find(

@@ -146,7 +146,6 @@ export const isPending = ({ graceUntil, looked }: HeldBack): boolean =>
 export const isHeld = ({ graceUntil, sweep }: HeldBack): boolean =>
   graceUntil === undefined && sweep === undefined;
 
-/** A role without its held-back revocation. */
 export const withoutHeldBack = (role: MemberRole): MemberRole =>
   role.heldBack === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
 
@@ -281,7 +280,6 @@ export const watchUid = ({
   createdAt,
 }: WatchName & { readonly createdAt: string }): string => `${clientId}/${watchId}/${Date.parse(createdAt)}`;
 
-/** The watch of a uid. */
 export function watchOfUid(uid: string): WatchName {
   const [clientId = '', watchId = ''] = uid.split('/');
   return { clientId, watchId };

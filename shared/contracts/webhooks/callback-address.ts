@@ -70,7 +70,6 @@ const IPV6_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
   [block('ff00::/8'), 'multicast'],
 ];
 const IPV6_GLOBAL_UNICAST = block('2000::/3');
-/** The blocks by which an address is judged. */
 export const JUDGED_BLOCKS: readonly Cidr[] = [
   ...[...IPV4_REFUSED, ...IPV6_REFUSED].map(([cidr]) => cidr),
   IPV6_GLOBAL_UNICAST,

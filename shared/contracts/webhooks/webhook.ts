@@ -52,7 +52,6 @@ export type NewWebhook = WebhookRequested & { readonly resultJson: string };
 export const bringsBody = (message: WebhookRequested): message is NewWebhook =>
   message.resultJson !== undefined;
 
-/** The check of whose result a delivery is; undefined for any other delivery. */
 export const checkOf = ({ check, ...delivery }: NewWebhook): EvaluatedCheck | undefined =>
   check && { ...delivery, ...check, mode: 'webhook' };
 

@@ -17,7 +17,6 @@ export type ConsumerProgress = {
   /** The longest time since a record in progress started or last reported to be alive; 0 without
    * one. */
   readonly silentMs: number;
-  /** The partitions that are being fetched. */
   readonly fetching: readonly Pick<PartitionWindow<unknown>, 'topic' | 'partition' | 'fetchedOffset'>[];
 };
 

@@ -87,7 +87,6 @@ export function makeCommitter(
     stop(): void {
       committingPeriodically?.stop();
     },
-    /** Commits all records that are finished by now. */
     async commitAll(): Promise<void> {
       // The commit in flight may lack records that finished since it began.
       await committing;

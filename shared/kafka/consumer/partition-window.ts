@@ -92,7 +92,6 @@ export class PartitionWindow<M> {
     return this.#nextOffset;
   }
 
-  /** The oldest waiting record. */
   get head(): WindowRecord<M> | undefined {
     return this.#waiting[0];
   }

@@ -117,7 +117,6 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
   };
 }
 
-/** Makes the function that parses a record and reads its due time. */
 export function makeParseRecord<M>(topics: ReadonlyMap<string, Topic<M>>, dueAtOf?: (message: M) => number) {
   return function parseRecord(record: KafkaMessage, topicName: string) {
     try {

@@ -10,7 +10,6 @@ export type RecordContext = {
   readonly traceparent: string;
   /** The record's Kafka timestamp, epoch ms. */
   readonly timestampMs: number;
-  /** The value as it was read. */
   readonly value: Buffer | null;
   /** Aborted when the process stops: waiting work may end, and the record's next owner processes
    * it. */

@@ -21,7 +21,6 @@ type Bounds = { readonly countMax: number; readonly bytesMax: number };
 /** The largest record; the little by which the framing of a record exceeds this is not counted. */
 const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Slots that are shared by number and by bytes. */
 class Slots {
   readonly count: FairShares;
   readonly #bytes: FairShares;
@@ -79,7 +78,6 @@ export class WorkSlots {
     return this.runningCount >= this.#runningMax;
   }
 
-  /** Whether one more record of an owner may run. */
   mayRun(owner: Owner, bytes: number): boolean {
     return this.#running.hasRoom(owner, Math.min(bytes, RECORD_BYTES_MAX));
   }

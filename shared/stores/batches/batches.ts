@@ -44,7 +44,6 @@ export type AcceptedBatch = Pick<
   readonly roleIds: readonly string[];
 };
 
-/** The quota that a batch is charged to. */
 type BatchCharge = { readonly month: string; readonly checksMax: number };
 
 /** The results of consecutive entries, as they are stored. */
@@ -213,7 +212,6 @@ function registrationOf(batch: AcceptedBatch, isAccepted: boolean): string {
   });
 }
 
-/** The stored fields of a batch. */
 type Fields = Readonly<Record<string, string | undefined>>;
 
 function parseStatus(requestId: string, fields: Fields): StoredBatchStatus | undefined {
@@ -291,7 +289,6 @@ export function makeBatchList(redis: Redis) {
  * results. */
 export type BatchList = ReturnType<typeof makeBatchList>;
 
-/** Undefined without fields. */
 function parseSummary(requestId: string, fields: Fields): BatchSummary | undefined {
   const { acceptedAt, evaluatedAt, ruleSet, abandoned, entries, done, partsDone = 0, parts = 0 } = fields;
   if (acceptedAt === undefined) return undefined;

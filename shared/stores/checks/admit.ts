@@ -35,7 +35,6 @@ export const claimKey = (clientId: string, keyHash: string): string => `claim:{$
 /** The mark that a nonce was used, and by which request. */
 export const nonceKey = (clientId: string, nonce: string): string => `nonce:{${clientId}}:${nonce}`;
 
-/** The log of an app's requests. */
 export const logKey = (clientId: string, bucket: Bucket): string => `rate:{${clientId}}:${bucket}`;
 
 /** How many poll requests a second an app may send for each check a second. */

@@ -143,7 +143,6 @@ export type SaveResult = {
   readonly replyChannel?: string;
 };
 
-/** Called for each saved result of a check. */
 export type ObserveSaved = (check: LoggedCheck, isFirst: boolean) => void;
 
 export function makeResults(redis: Redis, observe: ObserveSaved = () => undefined) {
@@ -230,11 +229,9 @@ export type Results = ReturnType<typeof makeResults>;
  * `webhook.requested.v1`. */
 export type BodyRecord = CheckCompleted | NewWebhook;
 
-/** The check of whose result a body is; undefined for the body of any other webhook. */
 export const evaluatedOf = (body: BodyRecord): EvaluatedCheck | undefined =>
   'mode' in body ? body : checkOf(body);
 
-/** The part of a record that is saved. */
 export function savingOf(body: BodyRecord): SaveResult {
   const { requestId, clientId, resultJson, retainUntil } = body;
   const check = evaluatedOf(body);

@@ -108,7 +108,6 @@ export type SetEntry = {
 
 type Document = { readonly version: number; readonly deletedAt?: string | undefined };
 
-/** The document, unless it was deleted. */
 export const liveOf = <D extends Omit<Document, 'version'>>(document: D | undefined): D | undefined =>
   document?.deletedAt === undefined ? document : undefined;
 
@@ -332,9 +331,7 @@ export function makeVersionedDocuments<D extends Document>(
   };
 }
 
-/** Documents of one page of an owner's. */
 const OWNED_PAGE_MAX = 50;
-/** Documents of one page of a set. */
 const PAGE_DOCUMENTS_MAX = 500;
 
 /** A step through all documents: about `SCAN_COUNT` of them, and the cursor of the next step, if

@@ -29,7 +29,6 @@ type PartitionOffset = {
   readonly offset: number;
 };
 
-/** The name of a partition among the positions. */
 export const positionName = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 /**

@@ -55,7 +55,6 @@ export type ReplayOptions = {
   readonly stopping?: AbortSignal;
 };
 
-/** How many records were applied, by topic. */
 export type ReplayCounts = Readonly<Record<string, number>>;
 
 /**
@@ -143,7 +142,6 @@ function makeReader(
   };
 }
 
-/** The offsets of one topic, by partition. */
 const positionsOf = (topic: string, positions: Positions): Map<number, number> =>
   new Map(
     [...positions].flatMap(([name, offset]) => {

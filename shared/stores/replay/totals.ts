@@ -98,7 +98,6 @@ export class Totals {
   }
 }
 
-/** Totals that are restored together. */
 const SLICE_COUNT = 500;
 
 async function inSlices<T>(all: readonly T[], restore: (one: T) => Promise<void>): Promise<void> {

@@ -49,7 +49,6 @@ export function makeRuleSets(redis: Redis) {
       const { documents: ruleSets, next } = await listOwned(idsKey(clientId), clientId, page);
       return { ruleSets, next };
     },
-    /** The rule sets of an app, in the order of their ids. */
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** Erases tombstones whose time has come, from view and topic; how many were looked at. */
     eraseEnded,

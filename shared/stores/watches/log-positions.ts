@@ -89,7 +89,6 @@ export function makeLogPositions(redis: Redis) {
       const gaps = (fields.get('gaps') ?? '').split(' ').filter((contract) => contract !== '');
       return { since: Number(since), settledTo: Number(settledTo), readTo: Number(readTo), blocks, gaps };
     },
-    /** Forgets the position of a chain that is not followed any more. */
     forget: (chainId: number, stream: string): Promise<void> =>
       inStore(async () => void (await redis.unlink(positionKey(chainId, stream)))),
     /** Notes that the reader is about to ask who is watched among the accounts of blocks up to this

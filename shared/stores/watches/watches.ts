@@ -97,7 +97,6 @@ export function makeWatches(redis: Redis) {
       );
       await Promise.all(ids.map((watchId) => setDueTime(redis, watchKey({ clientId, watchId }), atMs)));
     },
-    /** The same for every watch of a partition. */
     async setAllDue(partition: number, atMs: number): Promise<void> {
       await setAllDue([dueKey(partition)], [atMs]);
     },

@@ -17,7 +17,6 @@ export function nameOf(text: string): MemberName {
   return { watchUid: `${clientId}/${watchId}/${createdAt}`, memberId: rest.join('/') };
 }
 
-/** The ids of the members of each watch, by its uid. */
 export const groupByWatch = (names: readonly MemberName[]): (readonly [uid: string, memberIds: string[]])[] =>
   [...Map.groupBy(names, ({ watchUid }) => watchUid)].map(
     ([uid, ofWatch]) => [uid, ofWatch.map(({ memberId }) => memberId)] as const,

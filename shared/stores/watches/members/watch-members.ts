@@ -187,7 +187,6 @@ export function makeWatchMembers(redis: Redis) {
       );
       return figuresOf(stored, count);
     },
-    /** How many members these watches have together. */
     count: (uids: readonly string[]): Promise<number> =>
       inStore(async () => {
         const counts = await Promise.all(uids.map((uid) => redis.zcard(idsKey(uid))));
@@ -366,7 +365,6 @@ function heldBackFigure({ id, heldBack: back }: MemberRole): string | undefined 
   return `${kind}/${back.sweep}/${id}`;
 }
 
-/** The changes that a write makes to the figures of a watch. */
 export function figuresOfWrite(before: WatchMember | undefined, after: WatchMember): Record<string, number> {
   const figures: Record<string, number> = {};
   const add = (name: string, change: number) => {
@@ -502,7 +500,6 @@ function makeDueMembers(redis: Redis) {
       inStore(async () =>
         (await redis.zrangebyscore(dueKey(partition), '-inf', nowMs, 'LIMIT', 0, countMax)).map(nameOf),
       ),
-    /** When the first member of a partition was due. */
     oldestDueAt: (partition: number): Promise<number | undefined> =>
       inStore(async () => {
         const [, score] = await redis.zrange(dueKey(partition), '0', '0', 'WITHSCORES');
@@ -542,7 +539,6 @@ redis.call('ZREM', KEYS[2], ARGV[2])
 return 1
 `;
 
-/** The members that were removed from their watches. */
 function makeRemovedMembers(redis: Redis, readMany: ReturnType<typeof makeMemberPages>['readMany']) {
   const drop = makeBatchedScript<number>(redis, DROP_REMOVED);
   return {

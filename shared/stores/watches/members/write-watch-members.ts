@@ -109,7 +109,6 @@ export function makeChangeMembers(deps: Dependencies) {
     throw new ServiceError('overloaded', 'too many concurrent writes to this member');
   };
 
-  /** The wallets of those members that exist, by the member's id. */
   const walletsOfLive = async (uid: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const live = new Map<string, string>();
     for await (const page of view.readInPages(uid, ids))
