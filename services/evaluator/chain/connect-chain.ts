@@ -78,6 +78,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const kept = new KeptHashes();
   const pool = new EndpointPool({
     endpoints,
+    quorum,
     probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, kept, signal),
     async tryOut(endpoint, block, strikesOf, signal) {
       const callable: Callable = {

@@ -4,6 +4,7 @@ import { type Entry, IsolatedReadBudget } from './batching/entry.ts';
 import { WaitingChecks } from './batching/waiting-checks.ts';
 import type { Block } from './blocks/block.ts';
 import type { BlockAtInstant } from './blocks/common-instant.ts';
+import type { Head } from './blocks/heads.ts';
 import type { GoneBlock } from './blocks/past-blocks.ts';
 import { makeChainReader } from './read-chain.ts';
 
@@ -39,7 +40,7 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
   const read = makeChainReader({
-    heads: { read: async (_, gone = []) => ({ ...blockOf(1 + gone.length), askedAtMs: 0 }) },
+    heads: { read: async (_, gone = []) => ({ ...blockOf(1 + gone.length), askedAtMs: 0 }) as Head },
     pastBlocks: {
       read: async ({ number, gone }) => {
         gonePast.push([...gone]);

@@ -13,6 +13,9 @@ export const poolOf = (endpoints: readonly Endpoint[]) => ({
   readyInMs: () => undefined,
   spendHedge: () => undefined,
   whyNoCandidate: () => 'breaker-open' as const,
+  ageMs: () => 0,
+  distrustHeads: () => undefined,
+  doubtHead: () => undefined,
   noteHead: (endpoint: Endpoint, { number }: { readonly number: number }) => {
     endpoint.headNumber = number;
   },

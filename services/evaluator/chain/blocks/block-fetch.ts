@@ -70,14 +70,18 @@ export async function awaitFetch<B extends Block>(fetched: BlockFetch<B>, signal
   }
 }
 
+/** Equal exactly for equal headers: an endpoint may give the hash of a block with an invented time. */
+export const nameOfHeader = ({ number, hash, parentHash, timestamp }: Block): string =>
+  `${number} ${hash} ${parentHash} ${timestamp}`;
+
 /**
- * Asks endpoints for blocks until as many as the quorum have answered with the same ones.
+ * Asks endpoints for blocks until as many as the quorum have answered with the same headers.
  *
  * @throws RpcFailure `block-mismatch` if they disagree
  */
 export async function fetchAgreed(question: Question<readonly Block[]>): Promise<readonly Block[]> {
   const { quorum } = question;
-  const nameOf = (blocks: readonly Block[]) => blocks.map(({ hash }) => hash).join();
+  const nameOf = (blocks: readonly Block[]) => blocks.map(nameOfHeader).join();
   const agreed = (answers: readonly (readonly Block[])[]) =>
     answers.find((one) => answers.filter((other) => nameOf(other) === nameOf(one)).length >= quorum);
   const { answers, failure } = await askEndpoints({

@@ -71,7 +71,8 @@ export const blockParameter = (block: Block, pin: 'hash' | 'number'): string =>
 const askHeader = (number: number, signal: AbortSignal) => async (rpc: Rpc) =>
   parseBlockAt(number, await rpc.call(headerRequest(number), signal));
 
-const forClient = (ask: (rpc: Rpc) => Promise<Block>) => (rpc: Rpc) =>
+/** Any error that the endpoint answers with means that it does not have the block. */
+const orMissing = (ask: (rpc: Rpc) => Promise<Block>) => (rpc: Rpc) =>
   ask(rpc).catch((error: unknown) => {
     throw toRpcFailure(error).ofMissingBlock;
   });
@@ -79,7 +80,7 @@ const forClient = (ask: (rpc: Rpc) => Promise<Block>) => (rpc: Rpc) =>
 /** The block of a number that a client named.
  * @throws RpcFailure `block-unavailable` if the endpoint has no such block */
 export const findBlock = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
-  endpoint.useForClient(signal, forClient(askHeader(number, signal)), 'head', true);
+  endpoint.useForClient(signal, orMissing(askHeader(number, signal)), 'head', true);
 
 /**
  * The newest block of a tag. Only `latest` is the service's own choice: many endpoints do not know
@@ -94,12 +95,17 @@ export function fetchBlock(endpoint: Endpoint, tag: BlockTag, signal: AbortSigna
     if (!endpoint.mayHave(block)) throw new RpcFailure('head-in-future');
     return block;
   };
-  return tag === 'latest' ? endpoint.use(signal, ask) : endpoint.useForClient(signal, forClient(ask), 'head');
+  return tag === 'latest' ? endpoint.use(signal, ask) : endpoint.useForClient(signal, orMissing(ask), 'head');
 }
 
 /** Fetches a header below an endpoint's head, as the service's own call. @throws RpcFailure */
 export const fetchOwnBlock = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
   endpoint.use(signal, askHeader(number, signal));
+
+/** Fetches a header as the service's own call, which one node behind the endpoint's URL may not have
+ * yet. @throws RpcFailure `block-unavailable` if it is not there */
+export const fetchNewBlock = (endpoint: Endpoint, number: number, signal: AbortSignal): Promise<Block> =>
+  endpoint.use(signal, orMissing(askHeader(number, signal)));
 
 /** Fetches headers below an endpoint's head in one call, as the service's own.
  * @throws RpcFailure */

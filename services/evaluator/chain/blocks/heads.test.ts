@@ -31,6 +31,12 @@ function makeHeads(
   const state = {
     ...{ shown, tags: [] as string[], onWait: jest.fn(), heads: [] as number[], headAtMs: NOW },
     finalAtMs: NOW,
+    /** By the endpoint: the time that it gives its head in place of the true one. */
+    inventedAtMs: [] as number[],
+    /** The time of the blocks below the heads. */
+    olderAtMs: NOW,
+    distrusted: [] as string[],
+    doubted: [] as string[],
   };
   const monotonicMs = () => clock.ms;
   const answer = async (index: number, tag: string): Promise<unknown> => {
@@ -38,16 +44,27 @@ function makeHeads(
     const now = state.shown[index];
     if (now === 'hang') return new Promise(() => undefined);
     if (now instanceof RpcFailure) throw now;
+    const asked = Number(tag);
+    if (asked > (now ?? 0)) return null;
+    if (asked >= 0) return headerOf(asked, asked === now ? state.headAtMs : state.olderAtMs);
+    const inventedAtMs = state.inventedAtMs[index];
+    if (inventedAtMs !== undefined) return headerOf(now ?? 0, inventedAtMs);
     return headerOf(now ?? 0, tag === 'latest' ? state.headAtMs : state.finalAtMs);
   };
   const endpoints = shown.map((_, index) => {
     const call: Rpc['call'] = ({ params }) => answer(index, (JSON.parse(params) as [string])[0]);
     return anEndpoint({ call }, { name: String(index), monotonicMs, blockTimestampMsMax });
   });
+  const rank = ({ name }: { name: string }) => Number([...state.distrusted, ...state.doubted].includes(name));
   const waiting = new FairShares(8);
   const closing = new AbortController();
   const heads = new Heads({
-    pool: poolOf(endpoints),
+    pool: {
+      ...poolOf(endpoints),
+      candidates: () => endpoints.toSorted((a, b) => rank(a) - rank(b)),
+      distrustHeads: ({ name }) => void state.distrusted.push(name),
+      doubtHead: ({ name }) => void state.doubted.push(name),
+    },
     quorum: 1,
     blockTime: new BlockTime(1_000),
     maxHeadAgeMs: undefined,
@@ -112,6 +129,13 @@ describe('a head', () => {
     const anew = await Promise.all([read({}, gone), read({ clientId: 'app_2' }, gone)]);
     expect(anew.map(({ number }) => number)).toEqual([8, 8]);
     expect(state.tags).toEqual(['latest', 'latest']);
+  });
+
+  test('that was found replaced is doubted, and asked of another endpoint', async () => {
+    const { read, state } = makeHeads([999_999, 8]);
+    const gone = [await read()];
+    expect((await read({}, gone)).number).toBe(8);
+    expect(state.doubted).toEqual(['0']);
   });
 
   test('is fetched separately for each block tag', async () => {
@@ -279,6 +303,40 @@ describe('with a quorum', () => {
   test('the newest block that a quorum of endpoints has counts', async () => {
     const { read } = makeHeads([9, 8], { quorum: 2 });
     expect((await read()).number).toBe(8);
+  });
+
+  test('a head is asked for once more only where the heads differ', async () => {
+    const same = makeHeads([9, 9], { quorum: 2 });
+    await same.read();
+    expect(same.state.tags).toEqual(['latest', 'latest']);
+    const different = makeHeads([9, 8], { quorum: 2 });
+    await different.read();
+    expect(different.state.tags).toEqual(['latest', 'latest', '0x8']);
+  });
+
+  test('an old block with an invented time counts for nobody, and the heads of the others do', async () => {
+    const { read, state } = makeHeads([5, 90, 90], { quorum: 2, maxHeadAgeMs: 60_000 });
+    state.inventedAtMs = [NOW];
+    state.olderAtMs = NOW - 600_000;
+    expect(await read()).toMatchObject({ number: 90, timestamp: NOW / 1_000 });
+    expect(state.distrusted).toEqual(['0']);
+  });
+
+  test('a time that one of two endpoints invents for the head is a disagreement', async () => {
+    const { read, state } = makeHeads([90, 90], { quorum: 2 });
+    state.inventedAtMs = [NOW - 3_000];
+    expect(await codeOf(read())).toBe('rpc-disagreement');
+  });
+
+  test('a head that fewer endpoints name than the quorum is none', async () => {
+    const { read } = makeHeads([90, new RpcFailure('malformed')], { quorum: 2 });
+    expect(await codeOf(read())).toBe('rpc-disagreement');
+  });
+
+  test('a head that is too high is confirmed by the endpoints that have the block below it', async () => {
+    const { read, state } = makeHeads([7, 90, 90], { quorum: 2 });
+    state.shown = [999_999, 90, 90];
+    expect((await read()).number).toBe(90);
   });
 
   test('a minimum block that only one endpoint has is not reached', async () => {

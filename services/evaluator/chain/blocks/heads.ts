@@ -3,11 +3,12 @@ import type { FairShares } from '#shared/fairness/fair-shares.ts';
 import { pause, within } from '#shared/wait-for.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
 import type { BlockTime } from '../endpoints/block-time.ts';
+import { NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { EndpointPool } from '../endpoints/endpoint-pool.ts';
-import { RpcFailure } from '../rpc/rpc-failure.ts';
-import { type Block, fetchBlock } from './block.ts';
-import { awaitFetch, BlockFetches } from './block-fetch.ts';
+import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { type Block, fetchBlock, fetchNewBlock } from './block.ts';
+import { awaitFetch, BlockFetches, fetchAgreed, nameOfHeader } from './block-fetch.ts';
 
 /** A head may have been fetched this long before the evaluation began. */
 const HEAD_AGE_MS_MAX = 500;
@@ -19,9 +20,12 @@ const FETCH_ALL_MS_MAX = 1_000;
  * the maximum. */
 const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
+/** How many times heads are asked for until no endpoint of the quorum contradicts another one. */
+const ATTEMPTS_MAX = 3;
 
 export type HeadsOptions = {
-  readonly pool: Question<Block>['pool'] & Pick<EndpointPool, 'candidates' | 'noteHead'>;
+  readonly pool: Question<Block>['pool'] &
+    Pick<EndpointPool, 'ageMs' | 'candidates' | 'distrustHeads' | 'doubtHead' | 'noteHead'>;
   readonly quorum: number;
   readonly blockTime: BlockTime;
   readonly maxHeadAgeMs: number | undefined;
@@ -51,6 +55,8 @@ export type HeadRequest = {
 export type Head = Block & {
   /** Epoch ms, Redis's clock. */
   readonly askedAtMs: number;
+  /** The endpoint whose head it is. */
+  readonly from: Endpoint;
 };
 
 type Breadth = {
@@ -82,6 +88,7 @@ export class Heads {
     const { blockTag, minBlock, onWait, signal } = request;
     const last = this.#fetch(blockTag, HEAD_AGE_MS_MAX, request);
     const isGone = gone.some(({ hash }) => hash === last.arrived?.hash);
+    if (isGone && last.arrived) this.#options.pool.doubtHead(last.arrived.from, last.arrived);
     const fetched = isGone ? this.#fetch(blockTag, Number.NEGATIVE_INFINITY, request) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await awaitFetch(fetched, signal);
@@ -131,25 +138,69 @@ export class Heads {
     onFailure: (failure: RpcFailure) => void,
   ): Promise<Head> {
     const { quorum, pool, onHead } = this.#options;
-    const seen = isWide ? await this.#fetchFromAll(tag) : [];
-    const { answers, failure } =
-      seen.length >= quorum
-        ? { answers: seen, failure: undefined }
-        : await askEndpoints({
-            pool,
-            candidates: () => pool.candidates(undefined, { isAside }),
-            quorum,
-            ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
-            onFailure,
-            signal: this.#options.closed,
-          });
-    // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block
-    // too.
-    const newestFirst = answers.toSorted((a, b) => b.number - a.number);
-    const block = newestFirst[Math.min(quorum, newestFirst.length) - 1];
-    if (block === undefined) throw failure ?? new RpcFailure('unreachable');
-    onHead(block);
-    return block;
+    for (let attempt = 1; ; attempt += 1) {
+      const seen = isWide ? await this.#fetchFromAll(tag) : [];
+      const { answers, failure } =
+        seen.length >= quorum
+          ? { answers: seen, failure: undefined }
+          : await askEndpoints({
+              pool,
+              candidates: () => pool.candidates(undefined, { isAside }),
+              quorum,
+              ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
+              onFailure,
+              signal: this.#options.closed,
+            });
+      // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block
+      // too.
+      const newestFirst = answers.toSorted((a, b) => b.number - a.number);
+      const named = newestFirst[Math.min(quorum, newestFirst.length) - 1];
+      if (named === undefined) throw failure ?? new RpcFailure('unreachable');
+      const block = await this.#confirm(named, newestFirst, onFailure);
+      const isContradicted = (head: Head) =>
+        head.number === block.number && nameOfHeader(head) !== nameOfHeader(block);
+      const liars = answers.filter(isContradicted).map(({ from }) => from);
+      for (const endpoint of liars) pool.distrustHeads(endpoint);
+      if (liars.length > 0 && attempt < ATTEMPTS_MAX) continue;
+      if (tag === 'latest') this.#requireFresh(block);
+      onHead(block);
+      return block;
+    }
+  }
+
+  /**
+   * A block with the header that as many endpoints give as the quorum requires: an endpoint whose
+   * head is another one is asked for the header at the same number, and so is one more endpoint
+   * while two contradict each other.
+   *
+   * @throws RpcFailure
+   */
+  async #confirm(
+    named: Head,
+    answers: readonly Head[],
+    onFailure: (failure: RpcFailure) => void,
+  ): Promise<Head> {
+    const { quorum, pool, closed } = this.#options;
+    if (quorum === 1) return named;
+    if (answers.length < quorum) throw new RpcFailure('too-few-headers');
+    const known = new Map(
+      answers.filter(({ number }) => number === named.number).map((head) => [head.from, head]),
+    );
+    const [block] = await fetchAgreed({
+      pool,
+      candidates: () => [...new Set([...answers.map(({ from }) => from), ...pool.candidates(named)])],
+      quorum,
+      ask: async (endpoint, signal) => [
+        known.get(endpoint) ?? (await fetchNewBlock(endpoint, named.number, signal)),
+      ],
+      patienceMs: async () => NOT_YET_MS - pool.ageMs(named),
+      onFailure,
+      signal: closed,
+    }).catch((error: unknown) => {
+      const failure = toRpcFailure(error);
+      throw failure.kind === 'block-mismatch' ? failure.as('too-few-headers') : failure;
+    });
+    return { ...named, ...block };
   }
 
   /** Heads of all endpoints that answer in time: a hanging endpoint must not hide the heads of the
@@ -175,11 +226,17 @@ export class Heads {
       fetchBlock(endpoint, tag, signal),
       tag !== 'latest' && needsNewest ? fetchBlock(endpoint, 'latest', signal) : undefined,
     ]);
-    if (!needsNewest) return { ...block, askedAtMs };
-    const { timestamp } = newest ?? block;
+    const head = { ...block, askedAtMs, from: endpoint };
+    if (!needsNewest) return head;
     this.#options.pool.noteHead(endpoint, newest ?? block);
+    this.#requireFresh(newest ?? block);
+    return head;
+  }
+
+  /** @throws RpcFailure `chain-stale` */
+  #requireFresh({ timestamp }: Block): void {
+    const { maxHeadAgeMs, redisNowMs } = this.#options;
     if (maxHeadAgeMs !== undefined && redisNowMs() - timestamp * 1_000 > maxHeadAgeMs)
       throw new RpcFailure('chain-stale');
-    return { ...block, askedAtMs };
   }
 }

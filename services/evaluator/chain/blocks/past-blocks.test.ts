@@ -23,6 +23,7 @@ const RIGHT = 0;
  * whose head is at 1 000.
  *
  * @param errors one per endpoint: how far the block that it answers is from the requested one
+ * @param times one per endpoint that gives another time than 1 s
  */
 function makePastBlocks({
   headers = HEAD,
@@ -30,6 +31,7 @@ function makePastBlocks({
   errors = [RIGHT],
   quorum = 1,
   refusal = undefined as RpcFailure | undefined,
+  times = [] as string[],
 } = {}) {
   const state = { headers: errors.map(() => headers) };
   const lookedUp: number[] = [];
@@ -42,7 +44,7 @@ function makePastBlocks({
         return null;
       }
       const { number, hash, parentHash } = aBlock(Number(asked) + error);
-      return { number: `0x${number.toString(16)}`, hash, parentHash, timestamp: '0x1' };
+      return { number: `0x${number.toString(16)}`, hash, parentHash, timestamp: times[index] ?? '0x1' };
     };
     return anEndpoint({ call }, { name: String(index) });
   });
@@ -88,6 +90,13 @@ it('fails with block-mismatch if every endpoint answers another block than the r
     code: 'block-mismatch',
     retryable: true,
   });
+});
+
+it('with a quorum believes no time of a block that one endpoint alone gives', async () => {
+  const two = { errors: [RIGHT, RIGHT], quorum: 2, times: ['0x9'] };
+  expect(await reasonOf(makePastBlocks(two).read(5))).toMatchObject({ code: 'block-mismatch' });
+  const three = { ...two, errors: [RIGHT, RIGHT, RIGHT] };
+  await expect(makePastBlocks(three).read(5)).resolves.toEqual(aBlock(5));
 });
 
 it('reports a state that is missing 128 blocks below the head as missing for good', async () => {

@@ -22,6 +22,7 @@ function makePool(
   over: {
     probe?: () => Promise<Capabilities>;
     tryOut?: () => Promise<unknown>;
+    quorum?: number;
     rateShare?: () => number;
   } = {},
 ) {
@@ -40,6 +41,7 @@ function makePool(
   );
   const pool = new EndpointPool({
     endpoints,
+    quorum: over.quorum ?? 1,
     probe: over.probe ?? (async () => CAPABLE),
     tryOut: (endpoint, _, strikesOf) =>
       endpoint.use(signal, over.tryOut ?? (async () => undefined), 'call', strikesOf),
@@ -69,6 +71,67 @@ test('the fastest endpoint comes first, and an endpoint behind the block comes l
   for (const [index, endpoint] of endpoints.entries()) endpoint.headNumber = index === 2 ? 80 : 100;
   const block = { number: 100, hash: '', parentHash: '', timestamp: 0 };
   expect(names(pool.candidates(block))).toBe('102');
+  await pool[Symbol.asyncDispose]();
+});
+
+const blockAt = (number: number, hash = `0x${number}`) => ({
+  ...{ number, hash, parentHash: '', timestamp: 0 },
+});
+
+/** A pool of three endpoints, of which the first one, the fastest, has named a head that no node
+ * has. */
+async function aPoolWithFalseHead(over: Parameters<typeof makePool>[1] = {}) {
+  const made = makePool(3, over);
+  const { pool, endpoints, call } = made;
+  for (const [index, ms] of [1, 10, 20].entries()) await call(index, ms);
+  const [liar, second, third] = endpoints;
+  if (liar === undefined || second === undefined || third === undefined) throw new Error('no endpoints');
+  for (const honest of [second, third]) pool.noteHead(honest, blockAt(100));
+  pool.noteHead(liar, blockAt(9_000));
+  return { ...made, liar };
+}
+
+const refuse = async () => {
+  throw new RpcFailure('block-unavailable');
+};
+
+test('an endpoint that cannot read at the head that it named itself comes last for heads, and no other one counts as behind', async () => {
+  const { pool, liar, names, clock } = await aPoolWithFalseHead({ tryOut: refuse });
+  expect(names(pool.candidates())).toBe('012');
+  pool.doubtHead(liar, blockAt(9_000, `0x${'aa'.repeat(32)}`));
+  await nextTurn();
+  await nextTurn();
+  expect([names(pool.candidates()), names(pool.candidates(blockAt(100)))]).toEqual(['120', '012']);
+  expect(pool.isBuried(blockAt(100))).toBe(false);
+  clock.ms += 59_000;
+  pool.noteHead(liar, blockAt(9_001));
+  expect(names(pool.candidates())).toBe('120');
+  clock.ms += 1_000;
+  expect(names(pool.candidates())).toBe('012');
+  pool.distrustHeads(liar);
+  clock.ms += 119_000;
+  expect(names(pool.candidates())).toBe('120');
+  await pool[Symbol.asyncDispose]();
+});
+
+test.each([
+  ['it can read there by a call of the service’s own', undefined, `0x${'aa'.repeat(32)}`],
+  ['another block has replaced it', refuse, `0x${'cc'.repeat(32)}`],
+])('the head of an endpoint counts again once it shows that %s', async (_, tryOut, hash) => {
+  const { pool, liar, names } = await aPoolWithFalseHead(tryOut && { tryOut });
+  pool.doubtHead(liar, blockAt(9_000, hash));
+  // The next look for a head asks another one.
+  expect(names(pool.candidates())).toBe('120');
+  await nextTurn();
+  await nextTurn();
+  expect(names(pool.candidates())).toBe('012');
+  await pool[Symbol.asyncDispose]();
+});
+
+test('with a quorum one head that is too high makes no other endpoint count as behind', async () => {
+  const { pool, names } = await aPoolWithFalseHead({ quorum: 2 });
+  expect(names(pool.candidates())).toBe('012');
+  expect(pool.isBuried(blockAt(100))).toBe(false);
   await pool[Symbol.asyncDispose]();
 });
 

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
 import type { Block } from '../blocks/block.ts';
-import { fetchBlock, fetchOwnBlock } from '../blocks/block.ts';
-import { type FailureKind, isAbout, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
+import { fetchBlock, fetchNewBlock, fetchOwnBlock } from '../blocks/block.ts';
+import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { BlockTime } from './block-time.ts';
 import { NOT_YET_MS } from './call-lag.ts';
 import type { CallKind, Capabilities, Endpoint, EndpointHealth } from './endpoint.ts';
@@ -15,7 +15,7 @@ const HEAD_MS_MIN = 1_000;
 const DEMAND_MS_MAX = 60_000;
 /** Whether the chain can be read is known while a read used it within this time. */
 const ASKED_MS_MAX = 15_000;
-/** An endpoint this far behind the newest head of all endpoints is asked last. */
+/** An endpoint this far behind the newest head is asked last. */
 const LAG_MS_MAX = 10_000;
 /** Hedging may add this fraction to all calls… */
 const HEDGE_PART = 0.05;
@@ -45,11 +45,16 @@ const TRIAL_BLOCKS_MAX = 64;
 const TRIAL_STRIKES = 2;
 /** Blocks whose first sight is remembered. */
 const SEEN_MAX = 1_000;
+/** For how long the heads of an endpoint do not count after it has named a false one: doubles up to
+ * the maximum with each one that follows soon after. */
+const DISTRUST_MS_MIN = 60_000;
+const DISTRUST_MS_MAX = 3_600_000;
 /** Weight of a recent failure when endpoints are ordered. */
 const STRIKE_WEIGHT = 4;
 
 type EndpointPoolOptions = {
   readonly endpoints: readonly Endpoint[];
+  readonly quorum: number;
   /** @throws RpcFailure */
   readonly probe: (endpoint: Endpoint, signal: AbortSignal) => Promise<Capabilities>;
   /**
@@ -86,6 +91,8 @@ export class EndpointPool implements AsyncDisposable {
     call: new Map(),
   };
   readonly #trialBlocks = new Map<Endpoint, Block>();
+  /** Endpoints that have named a false head: until when their heads do not count, and for how long. */
+  readonly #distrusted = new Map<Endpoint, { readonly untilMs: number; readonly ms: number }>();
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
@@ -112,14 +119,17 @@ export class EndpointPool implements AsyncDisposable {
   /**
    * Returns the endpoints that may be asked now, best first: endpoints that have the block (or are
    * not far behind) come before the others; among equals, fast, idle and healthy endpoints come
-   * first.
+   * first. Where no block is given, endpoints whose heads do not count come last.
    *
    * @param isAside for calls that no check waits for: they cause no background calls of their own
    */
   candidates(block?: Block, { isAside = false } = {}): Endpoint[] {
     if (!isAside) this.#demandMs = this.#options.monotonicMs();
     const wantedNumber = block?.number ?? this.#newestNumber - this.#options.blockTime.blocksIn(LAG_MS_MAX);
-    const isBehind = (endpoint: Endpoint) => endpoint.headNumber >= 0 && endpoint.headNumber < wantedNumber;
+    const isBehind = (endpoint: Endpoint) => {
+      const number = this.#headNumberOf(endpoint);
+      return number < 0 ? block === undefined && this.#isDistrusted(endpoint) : number < wantedNumber;
+    };
     const ageMs = block === undefined ? Number.POSITIVE_INFINITY : this.ageMs(block);
     return this.endpoints
       .filter((endpoint) => endpoint.isUsable)
@@ -194,8 +204,53 @@ export class EndpointPool implements AsyncDisposable {
   noteHead(endpoint: Endpoint, block: Block): void {
     endpoint.headNumber = block.number;
     this.ageMs(block);
-    if (block.number >= this.#newestNumber)
-      this.#options.blockTime.note(block.number, this.#options.monotonicMs());
+    const newest = this.#newestNumber;
+    if (newest >= 0 && this.#headNumberOf(endpoint) >= newest)
+      this.#options.blockTime.note(newest, this.#options.monotonicMs());
+  }
+
+  /** An endpoint has named a false head: its heads do not count for some time. */
+  distrustHeads(endpoint: Endpoint): void {
+    if (this.#isDistrusted(endpoint)) return;
+    const nowMs = this.#options.monotonicMs();
+    const last = this.#distrusted.get(endpoint);
+    const isRepeated = last !== undefined && nowMs < last.untilMs + last.ms;
+    const ms = isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * last.ms) : DISTRUST_MS_MIN;
+    this.#distrusted.set(endpoint, { untilMs: nowMs + ms, ms });
+  }
+
+  /**
+   * No endpoint could read at a head. The one that named it is at fault unless it serves a read of
+   * the service's own there, or has another block in its place by now: until that is known, and if
+   * it is so, its heads do not count. Runs in the background.
+   */
+  doubtHead(endpoint: Endpoint, block: Block): void {
+    if (this.#isDistrusted(endpoint)) return;
+    const before = this.#distrusted.get(endpoint);
+    this.distrustHeads(endpoint);
+    const { signal } = this.#controller;
+    const requireReplaced = async () => {
+      const { hash } = await fetchNewBlock(endpoint, block.number, signal);
+      if (hash === block.hash) throw new RpcFailure('block-mismatch');
+    };
+    const restore = () => {
+      if (before === undefined) this.#distrusted.delete(endpoint);
+      else this.#distrusted.set(endpoint, before);
+    };
+    this.#options
+      .tryOut(endpoint, block, () => 0, signal)
+      .catch(requireReplaced)
+      .then(restore, () => undefined);
+  }
+
+  #isDistrusted(endpoint: Endpoint): boolean {
+    const distrust = this.#distrusted.get(endpoint);
+    return distrust !== undefined && this.#options.monotonicMs() < distrust.untilMs;
+  }
+
+  /** The number of the newest block that an endpoint has, as far as it counts; -1: it is not known. */
+  #headNumberOf(endpoint: Endpoint): number {
+    return this.#isDistrusted(endpoint) ? -1 : endpoint.headNumber;
   }
 
   /**
@@ -267,8 +322,10 @@ export class EndpointPool implements AsyncDisposable {
     return reasons.every((reason) => reason === 'block-mismatch') ? 'block-mismatch' : 'breaker-open';
   }
 
+  /** The number of the newest block that as many endpoints have as the quorum requires. */
   get #newestNumber(): number {
-    return Math.max(...this.endpoints.map(({ headNumber }) => headNumber));
+    const numbers = this.endpoints.map((endpoint) => this.#headNumberOf(endpoint));
+    return numbers.toSorted((a, b) => b - a)[this.#options.quorum - 1] ?? -1;
   }
 
   #probe(endpoint: Endpoint): Promise<Capabilities> {

@@ -37,6 +37,8 @@ const FAILURES = {
   'chain-stale': { about: 'block', reason: 'chain-stale', strikes: 0 },
   /** A head whose time has not come: no such block can exist. */
   'head-in-future': { about: 'block', reason: 'rpc-unavailable', strikes: 1 },
+  /** Fewer endpoints than the quorum gave the same header of the newest block. */
+  'too-few-headers': { about: 'block', reason: 'rpc-disagreement', strikes: 0 },
   'min-block-not-reached': { about: 'block', reason: 'min-block-not-reached', strikes: 0 },
   /** The minimum block is so far ahead of the head that the check does not wait. */
   'block-too-far-ahead': { about: 'block', reason: 'block-too-far-ahead', strikes: 0 },
