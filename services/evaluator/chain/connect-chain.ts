@@ -79,13 +79,13 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const pool = new EndpointPool({
     endpoints,
     quorum,
-    probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, kept, signal),
+    probe: (endpoint, signal) => probeEndpoint(endpoint, chainId, kept.of(endpoint.name), signal),
     async tryOut(endpoint, block, strikesOf, signal) {
       const callable: Callable = {
         limit: endpoint.limit,
         use: (ownSignal, send) => endpoint.use(ownSignal, send, 'call', strikesOf),
       };
-      await readOwn(callable, block, await pool.capabilitiesOf(endpoint), kept, signal);
+      await readOwn(callable, block, await pool.capabilitiesOf(endpoint), kept.of(endpoint.name), signal);
     },
     blockTime,
     onHedge: observer.onHedge,

@@ -36,6 +36,7 @@ const OBSERVER = { onSaved: () => undefined, onRead: () => undefined };
  * `observed` in turn. */
 function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   let hasState = true;
+  let endpoints = ['0'];
   let nowMs = 0;
   const asked: { block: number; reads: number }[] = [];
   const gonePast: (readonly GoneBlock[])[] = [];
@@ -56,7 +57,11 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
         asked.push({ block: block.number, reads: reads.length });
         return reads.map(
           (one) =>
-            ({ read: one, observation: observed.shift(), source: { isProved: true, hasState } }) as Entry,
+            ({
+              read: one,
+              observation: observed.shift(),
+              source: { isProved: true, hasState, endpoints },
+            }) as unknown as Entry,
         );
       },
     } as never,
@@ -76,7 +81,10 @@ function makeReader(observed: Observation[], quorum = 1, isSilent = false) {
   const identifyState = (isIdentified: boolean) => {
     hasState = isIdentified;
   };
-  return { read, readOnce, asked, gonePast, wait, identifyState };
+  const answerFrom = (...names: string[]) => {
+    endpoints = names;
+  };
+  return { read, readOnce, asked, gonePast, wait, identifyState, answerFrom };
 }
 
 const SIX: Observation = [{ ok: true, value: 6n }];
@@ -144,25 +152,34 @@ test('decimals are remembered once they are agreed on, and never before', async 
   expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
 });
 
-test('decimals are believed for a day once they were read twice, a minute apart, and for a minute before', async () => {
+test('decimals of one endpoint are believed for a minute, and those of two for a day', async () => {
   const wrong: Observation = [{ ok: true, value: 0n }];
-  const { readOnce, asked, wait } = makeReader([wrong, SIX, [...SIX]]);
+  const { readOnce, asked, wait, answerFrom } = makeReader([wrong, [...wrong], SIX, [...SIX]]);
   const observations: (Observation | undefined)[] = [];
-  for (const waitMs of [0, 59_999, 1, 60_000, 86_399_999]) {
+  for (const [waitMs, name] of [
+    [0, '0'],
+    [59_999, '0'],
+    [1, '0'],
+    [60_000, '1'],
+    [60_000, '2'],
+    [86_399_999, '2'],
+  ] as const) {
     wait(waitMs);
+    answerFrom(name);
     observations.push((await readOnce()).observation);
   }
-  expect(observations).toEqual([wrong, wrong, SIX, SIX, SIX]);
-  expect(asked.map(({ reads }) => reads)).toEqual([1, 0, 1, 1, 0]);
+  expect(observations).toEqual([wrong, wrong, wrong, SIX, SIX, SIX]);
+  expect(asked.map(({ reads }) => reads)).toEqual([1, 0, 1, 1, 1, 0]);
 });
 
-test('decimals that are found in the memory of the block are not a second answer', async () => {
-  const { readOnce, asked, wait } = makeReader([SIX, SIX, [...SIX]]);
-  for (const waitMs of [0, 60_000, 60_000, 60_000]) {
-    wait(waitMs);
-    await readOnce();
-  }
-  expect(asked.map(({ reads }) => reads)).toEqual([1, 1, 1, 0]);
+test('decimals that a quorum gave are believed for a day', async () => {
+  const both: Observation = [...SIX, ...SIX];
+  const { readOnce, asked, wait, answerFrom } = makeReader([both], 2);
+  answerFrom('0', '1');
+  await readOnce();
+  wait(86_399_999);
+  expect((await readOnce()).observation).toEqual(both);
+  expect(asked.map(({ reads }) => reads)).toEqual([1, 0]);
 });
 
 test.each([true, false])(

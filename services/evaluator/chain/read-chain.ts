@@ -22,15 +22,16 @@ import type { ChainObserver } from './chain-observer.ts';
 import type { EndpointPool } from './endpoints/endpoint-pool.ts';
 import { toRpcFailure } from './rpc/rpc-failure.ts';
 
-/** A token does not change its decimals. Two equal answers at least a minute apart are believed for
- * this time. */
+/** A token does not change its decimals: equal answers of two endpoints are believed for this time. */
 const DECIMALS_TTL_MS = DAY_MS;
-/** An answer that was given once: an endpoint that gave a false one is asked again soon after. */
+/** Answers of one endpoint alone, whose false answers must not outlive it. */
 const DECIMALS_UNCONFIRMED_TTL_MS = 60_000;
 const DECIMALS_MAX = 50_000;
 type KnownDecimals = {
   readonly observation: Observation;
   readonly value: bigint;
+  /** The endpoints that gave this value. */
+  readonly endpoints: ReadonlySet<string>;
   /** Whether the state that they were read from was identified. */
   readonly hasState: boolean;
   readonly untilMs: number;
@@ -98,11 +99,13 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
     const reading = agreeOn(observation, quorum);
     if (!reading.ok) return;
     const [known, nowMs] = [decimals.get(key), options.monotonicMs()];
-    // The same observation comes from the memory of the block, and is not a second answer.
-    if (known && (nowMs < known.untilMs || known.observation === observation)) return;
-    const ttlMs = known?.value === reading.value ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
+    if (known !== undefined && nowMs < known.untilMs) return;
+    const { value } = reading;
+    const before = known?.value === value ? known.endpoints : [];
+    const endpoints = new Set([...before, ...(source?.endpoints ?? [])]);
+    const ttlMs = endpoints.size > 1 ? DECIMALS_TTL_MS : DECIMALS_UNCONFIRMED_TTL_MS;
     const hasState = source?.hasState ?? false;
-    decimals.set(key, { observation, value: reading.value, hasState, untilMs: nowMs + ttlMs });
+    decimals.set(key, { observation, value, endpoints, hasState, untilMs: nowMs + ttlMs });
   };
 
   /** The block at the common instant, or the minimum block if that is later; nothing if the chain

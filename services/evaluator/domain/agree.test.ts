@@ -1,10 +1,11 @@
 import { describeUndetermined } from '#shared/contracts/checks/result.ts';
 import { agree, agreeOn, withOwnMinBlock } from './agree.ts';
-import { DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
+import { ABSENT, DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
 
 const five: Reading = { ok: true, value: 5n };
 const six: Reading = { ok: true, value: 6n };
 const reverted = failed('call-reverted');
+const missing = failed('contract-not-found');
 const timeout = failed('rpc-timeout');
 const refused = failed('rpc-unavailable');
 const disagreement = failed('rpc-disagreement');
@@ -44,6 +45,9 @@ test.each<[string, Reading[], number, Reading]>([
     2,
     DECIDING_REVERT,
   ],
+  ['that there is no contract counts as shown where one endpoint is asked', [ABSENT], 1, ABSENT],
+  ['it counts as shown by as many endpoints as the quorum', [missing, ABSENT, ABSENT], 2, ABSENT],
+  ['it is not shown by too few endpoints', [missing, ABSENT], 2, missing],
   ['revert data and a value differ', [DECIDING_REVERT, five], 2, disagreement],
   ['revert data and a transport failure are too few', [DECIDING_REVERT, timeout], 2, disagreement],
 ])('%s', (_, observation, quorum, expected) => {

@@ -1,5 +1,6 @@
 import type { UndeterminedCode } from '#shared/contracts/checks/result.ts';
 import {
+  ABSENT,
   type ChainObservations,
   DECIDING_REVERT,
   failed,
@@ -48,7 +49,8 @@ export function agree(
  * Reduces the answers of one or several endpoints to one read to a single reading, by quorum:
  * - exactly one answer was given by at least `quorum` endpoints: that answer;
  * - no endpoint answered: the code of the last attempt;
- * - a revert, which fewer than `quorum` endpoints have shown to decide: one that decides nothing;
+ * - a revert, or that there is no contract, which fewer than `quorum` endpoints have shown to decide:
+ *   one that decides nothing;
  * - too few equal answers, or two different answers that both reach the quorum: `rpc-disagreement`.
  *
  * @example
@@ -68,9 +70,13 @@ export function agreeOn(observation: Observation, quorum: number): Reading {
   }
   const [reading] = decided;
   if (reading === undefined || decided.size > 1) return failed('rpc-disagreement');
-  if (reading.ok || reading.code !== 'call-reverted') return reading;
-  const decidingCount = answers.filter((answer) => !answer.ok && answer.isDeciding).length;
-  return decidingCount >= quorum ? DECIDING_REVERT : failed('call-reverted');
+  if (reading.ok) return reading;
+  const shown = reading.code === 'call-reverted' ? DECIDING_REVERT : ABSENT;
+  if (reading.code !== shown.code) return reading;
+  const shownCount = answers.filter(
+    (answer) => !answer.ok && answer.code === shown.code && (answer.isDeciding || answer.isAbsent),
+  ).length;
+  return shownCount >= quorum ? shown : failed(reading.code);
 }
 
 function isSame(one: Reading, other: Reading): boolean {

@@ -12,7 +12,7 @@ import { explainRules } from './explain-rules.ts';
 import { judgeContextOf, judgeRules, type Verdict } from './judge-rules.ts';
 import { compose } from './outcome.ts';
 import { makePlanner } from './plan-reads.ts';
-import { DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
+import { ABSENT, DECIDING_REVERT, failed, type Read, type Reading } from './read.ts';
 
 // Rules over several wallets and vaults. Whatever could not be read must never be a "no".
 
@@ -70,7 +70,11 @@ describe('a vault', () => {
     ['that delegated counts', counted, TWO, YES, 'granted'],
     ['that has not delegated does not count', counted, TWO, NO, 'denied'],
     ['whose delegation is neither true nor false leaves the sum open', counted, TWO, TWO, 'return-malformed'],
-    ['on a chain without the registry does not count', counted, TWO, failed('contract-not-found'), 'denied'],
+    ['on a chain without the registry does not count', counted, TWO, ABSENT, 'denied'],
+    [
+      'whose registry has no code, as only eth_getCode says, leaves the sum open',
+      ...([counted, TWO, failed('contract-not-found'), 'contract-not-found'] as const),
+    ],
     ['whose registry reverts leaves the sum open', counted, TWO, failed('call-reverted'), 'call-reverted'],
     ['that cannot be read, but gave too little, is not enough', ofId, TIMEOUT, YES, 'denied'],
     ['that cannot be read, and gave enough, leaves the sum open', ofId, TIMEOUT, TWO, 'rpc-timeout'],

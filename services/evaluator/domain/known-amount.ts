@@ -74,7 +74,7 @@ const WITHOUT_LIMIT = 1n << 256n;
 
 /**
  * How much of a vault's holding is delegated: the largest delegation to one of the accounts. A
- * chain without the registry has no delegations.
+ * chain without the registry has no delegations, once a call of it has shown that it is not there.
  */
 export function knownDelegation({ reads, isAmount }: Delegations, readingOf: ReadingOf): Known {
   let most = 0n;
@@ -85,7 +85,7 @@ export function knownDelegation({ reads, isAmount }: Delegations, readingOf: Rea
     if (reading.ok && (isAmount || reading.value < 2n)) {
       const given = isAmount ? reading.value : reading.value * WITHOUT_LIMIT;
       if (given > least) least = given;
-    } else if (reading.ok || reading.code !== 'contract-not-found') {
+    } else if (reading.ok || !reading.isAbsent) {
       faults.push(reading.ok ? failed('return-malformed') : reading);
       most = WITHOUT_LIMIT;
     }

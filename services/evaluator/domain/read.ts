@@ -74,6 +74,9 @@ type Failure = Undetermined & {
    * named the function; of `ownerOf`, with or without one. It is not a failure of gas, code or
    * endpoint. */
   readonly isDeciding?: true;
+  /** There is no contract at the address: a call of it has shown so, which is part of what the block
+   * was proved with. Without it, an answer of `eth_getCode` alone says so. */
+  readonly isAbsent?: true;
 };
 
 /** The answers of all endpoints to one read, in order of arrival; never empty. */
@@ -109,6 +112,13 @@ export const DECIDING_REVERT: FailedReading = Object.freeze({
   ok: false,
   code: 'call-reverted',
   isDeciding: true,
+});
+
+/** The reading of a contract that does not exist. */
+export const ABSENT: FailedReading = Object.freeze({
+  ok: false,
+  code: 'contract-not-found',
+  isAbsent: true,
 });
 
 /** One object per reason, so that a million failed reads cost no memory. */

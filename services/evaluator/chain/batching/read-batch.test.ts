@@ -1,4 +1,5 @@
 import { poolOf } from '../../../../test/support/builders/pool-of.ts';
+import { agreeOn } from '../../domain/agree.ts';
 import { failed, type Reading } from '../../domain/read.ts';
 import { CallLag, NOT_YET_MS } from '../endpoints/call-lag.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -71,6 +72,27 @@ test('an endpoint without answers does not delay a read that the others agree on
     [FIVE, FIVE],
     [FIVE, FIVE],
   ]);
+});
+
+test.each([
+  ['suspects', PERHAPS_OUT_OF_GAS],
+  ['leaves out', undefined],
+])('a read that one endpoint %s is decided by a quorum of the others', async (_, ofOne) => {
+  const answers = [
+    [FIVE, ofOne],
+    [FIVE, FIVE],
+    [FIVE, FIVE],
+  ];
+  for (const order of [answers, answers.toReversed(), [answers[1], answers[0], answers[2]]]) {
+    const { observations, entries } = await readBatch(order as BatchReadings[], 2);
+    expect([agreeOn(observations[1] ?? [], 2), entries[1]?.suspicion]).toEqual([FIVE, undefined]);
+  }
+});
+
+test('a read that a quorum suspects is repeated without asking one more endpoint', async () => {
+  const suspect = [FIVE, PERHAPS_OUT_OF_GAS];
+  const { entries } = await readBatch([suspect, suspect, [FIVE, FIVE]], 2);
+  expect([entries[1]?.suspicion, entries[1]?.source?.endpoints]).toEqual(['gas', ['0', '1']]);
 });
 
 test('asks endpoints that are to be avoided only if there are too few others', async () => {

@@ -1,4 +1,4 @@
-import { agreeOn } from '../../domain/agree.ts';
+import { agreeOn, isAnswer } from '../../domain/agree.ts';
 import { failed, isDisputed, type Observation, type Reading } from '../../domain/read.ts';
 import type { Block } from '../blocks/block.ts';
 import { askEndpoints, type Question } from '../endpoints/ask-endpoints.ts';
@@ -32,13 +32,16 @@ type Answer = BatchAnswer & { readonly from: string };
  */
 export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
   const { pool } = options;
+  const { quorum } = options;
+  // Reads that as many endpoints suspect as the quorum requires are repeated.
   const isSettled = (answers: readonly BatchAnswer[]): boolean => {
     const [first] = answers;
-    if (first === undefined || options.quorum === 1) return first !== undefined;
-    return first.readings.every((_, index) => {
-      if (answers.some(({ readings }) => isSuspect(readings[index]))) return true;
-      return !isDisputed(agreeOn(columnOf(answers, index), options.quorum));
-    });
+    if (first === undefined || quorum === 1) return first !== undefined;
+    return first.readings.every(
+      (_, index) =>
+        answers.filter(({ readings }) => isSuspect(readings[index])).length >= quorum ||
+        !isDisputed(agreeOn(columnOf(answers, index), quorum)),
+    );
   };
 
   /** For how long an endpoint may still get the block, in ms; 0 or less: it must have it. */
@@ -86,8 +89,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     };
     const { answers, failure } = await askEndpoints<Answer>({
       pool,
-      candidates: () => othersFirst(pool.candidates(block), batch.avoid, options.quorum),
-      quorum: options.quorum,
+      candidates: () => othersFirst(pool.candidates(block), batch.avoid, quorum),
+      quorum,
       isSettled,
       ask: (endpoint, ownSignal, capabilities) =>
         ask(endpoint, batch, { reads, isRepeated, capabilities }, lates, ownSignal),
@@ -104,8 +107,8 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     // Too few answers, and the other endpoints no longer have the block, or answer from another
     // one: the check restarts at another block.
     const isGone = failure?.kind === 'block-unavailable' || failure?.kind === 'block-mismatch';
-    const isEnough = answers.length >= options.quorum;
-    if (answers.length > 0 && (isEnough || !isGone)) return applyAnswers(batch, answers);
+    const isEnough = answers.length >= quorum;
+    if (answers.length > 0 && (isEnough || !isGone)) return applyAnswers(batch, answers, quorum);
     if (failure === undefined || failure.kind === 'abandoned') return;
     for (const entry of batch.entries) entry.observation = [failure.reading];
   };
@@ -127,11 +130,11 @@ function othersFirst(
 const NOT_READ: Observation = [failed('not-read-alone')];
 
 /**
- * Sets each entry's observation from the answers of all endpoints. A suspect entry stays open, with
- * the outcome it gets if it may not be read again. An entry that an endpoint had no gas left for
- * stays open if that endpoint read any other.
+ * Sets each entry's observation from the answers of all endpoints. An entry that the quorum does not
+ * agree on stays open if it is suspect, with the outcome it gets if it may not be read again, and if
+ * an endpoint had no gas left for it and read any other.
  */
-function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
+function applyAnswers({ entries }: Batch, answers: readonly Answer[], quorum: number): void {
   const source = {
     isProved: answers.every(({ isProved }) => isProved),
     hasState: answers.every(({ hasState }) => hasState),
@@ -147,8 +150,9 @@ function applyAnswers({ entries }: Batch, answers: readonly Answer[]): void {
     const isSame = ({ readings }: Answer) => readings[index] === readings[index - 1];
     if (index === 0 || !answers.every(isSame)) {
       column = columnOf(answers, index);
-      suspicion = suspicionOf(answers, index);
-      isOpen = answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
+      const isAgreed = isAgreedOn(answers, index, quorum);
+      suspicion = isAgreed ? undefined : suspicionOf(answers, index);
+      isOpen = !isAgreed && answers.some(({ readings }, of) => readings[index] === undefined && !isStuck[of]);
     }
     entry.source = source;
     if (suspicion !== undefined) {
@@ -172,6 +176,17 @@ function columnOf(answers: readonly BatchAnswer[], index: number): Reading[] {
 
 /** More gas comes before a plain call, and both before a read alone. */
 const SUSPICIONS: readonly Suspicion[] = ['gas', 'caller', 'revert'];
+
+/** Whether as many endpoints as the quorum requires gave the same final reading: then no other one can
+ * leave it open. */
+function isAgreedOn(answers: readonly BatchAnswer[], index: number, quorum: number): boolean {
+  const final: Reading[] = [];
+  for (const { readings } of answers) {
+    const reading = readings[index];
+    if (reading !== undefined && !isSuspect(reading)) final.push(reading);
+  }
+  return final.length >= quorum && (final.length === answers.length || isAnswer(agreeOn(final, quorum)));
+}
 
 /** The suspicion of any endpoint. */
 function suspicionOf(answers: readonly BatchAnswer[], index: number): Suspicion | undefined {

@@ -8,7 +8,7 @@ import type { Capabilities, Endpoint } from '../endpoints/endpoint.ts';
 import { DEPTH, probeEndpoint, readChainId } from '../endpoints/probe-endpoint.ts';
 import { logsRequest } from '../logs/transfer-log.ts';
 import { readOwn } from '../reader/read-from-endpoint.ts';
-import { KeptHashes } from '../reader/state-identity.ts';
+import { type IdentifyState, KeptHashes } from '../reader/state-identity.ts';
 import type { ConnectedRpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { describeFailure } from './describe-failure.ts';
@@ -111,9 +111,9 @@ async function examine(
   else if (report.logRange < Math.min(LOG_RANGE_MIN, head.number + 1))
     tell(`it serves the logs of ${report.logRange} blocks at a time: following transfers takes many calls`);
 
-  const kept = new KeptHashes();
+  const identify = new KeptHashes().of(endpoint.name);
   const capabilities = await attempt('no balance can be read', () =>
-    probeEndpoint(endpoint, chain.chainId, kept, signal),
+    probeEndpoint(endpoint, chain.chainId, identify, signal),
   );
   if (!capabilities) return report;
   report.method = capabilities.method;
@@ -122,7 +122,7 @@ async function examine(
     tell(
       'it takes no state override and has no Multicall3: every read is a call of its own, and blocks are not proved',
     );
-  const read = (count: number) => readBalances(endpoint, { head, count, capabilities, kept }, signal);
+  const read = (count: number) => readBalances(endpoint, { head, count, capabilities, identify }, signal);
   report.state = (await attempt('the state of a block cannot be identified', () => read(1))) ?? null;
   const sizes = BATCH_SIZES.filter((size) => size <= (maxCallsPerBatch ?? size));
   const allowed = maxCallsPerBatch === undefined ? sizes : [maxCallsPerBatch, ...sizes];
@@ -168,14 +168,14 @@ type Balances = {
   readonly head: Block;
   readonly count: number;
   readonly capabilities: Capabilities;
-  readonly kept: KeptHashes;
+  readonly identify: IdentifyState;
 };
 
 /** Reads balances of so many accounts as checks do.
  * @returns whether the state is identified as that of the block */
 async function readBalances(
   endpoint: Endpoint,
-  { head, count, capabilities, kept }: Balances,
+  { head, count, capabilities, identify }: Balances,
   signal: AbortSignal,
 ): Promise<boolean> {
   const block = await fetchOwnBlock(endpoint, Math.max(capabilities.fromBlock, head.number - DEPTH), signal);
@@ -183,7 +183,7 @@ async function readBalances(
     const account = `0x${(i + 1).toString(16).padStart(40, '0')}`;
     return { chainId: 0, kind: 'native', contract: ZERO_ADDRESS, account, id: 0n, key: account };
   });
-  return readOwn(endpoint.forClients(false), block, capabilities, kept, signal, reads);
+  return readOwn(endpoint.forClients(false), block, capabilities, identify, signal, reads);
 }
 
 /** The first of these sizes that works; 0 if none does. */

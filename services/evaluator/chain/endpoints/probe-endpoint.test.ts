@@ -30,7 +30,7 @@ const { signal } = new AbortController();
 
 test('a probe that an endpoint refuses for its rate goes on where it was, and does not begin anew', async () => {
   const { endpoint, asked } = aBusyEndpoint((place) => place % 2 === 0);
-  await expect(probeEndpoint(endpoint, 1, new KeptHashes(), signal)).rejects.toMatchObject({
+  await expect(probeEndpoint(endpoint, 1, new KeptHashes().of('0'), signal)).rejects.toMatchObject({
     kind: 'rpc-error',
   });
   expect(asked.filter((method) => method === 'eth_chainId')).toHaveLength(1);
@@ -39,7 +39,7 @@ test('a probe that an endpoint refuses for its rate goes on where it was, and do
 
 test('a probe costs an endpoint that refuses everything three requests', async () => {
   const { endpoint, asked } = aBusyEndpoint(() => true);
-  await expect(probeEndpoint(endpoint, 1, new KeptHashes(), signal)).rejects.toMatchObject({
+  await expect(probeEndpoint(endpoint, 1, new KeptHashes().of('0'), signal)).rejects.toMatchObject({
     kind: 'rate-limited',
   });
   expect(asked).toEqual(['eth_chainId', 'eth_chainId', 'eth_chainId']);
@@ -58,7 +58,7 @@ test.each(['method-unsupported', 'too-large', 'malformed', 'reverted'] as const)
         return '0x';
       },
     };
-    expect(await probeEndpoint(anEndpoint(rpc), 1, new KeptHashes(), signal)).toMatchObject({
+    expect(await probeEndpoint(anEndpoint(rpc), 1, new KeptHashes().of('0'), signal)).toMatchObject({
       method: 'plain',
       pin: 'hash',
     });

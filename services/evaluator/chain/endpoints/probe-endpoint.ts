@@ -3,7 +3,7 @@ import { type Block, blockParameter, fetchBlock, fetchOwnBlock, quantity } from 
 import { isMulticall3, MULTICALL3_ADDRESS, readByMulticall3 } from '../reader/read-by-multicall3.ts';
 import { readByReader } from '../reader/read-by-reader.ts';
 import { callZeroAddress } from '../reader/read-from-endpoint.ts';
-import { HISTORY_ADDRESS, isHistoryCode, type KeptHashes } from '../reader/state-identity.ts';
+import { HISTORY_ADDRESS, type IdentifyState, isHistoryCode } from '../reader/state-identity.ts';
 import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import type { Callable, Capabilities, Endpoint } from './endpoint.ts';
 
@@ -41,7 +41,7 @@ const DEPTHS = [0, 1, 8];
 export async function probeEndpoint(
   endpoint: Endpoint,
   chainId: number,
-  kept: KeptHashes,
+  identify: IdentifyState,
   signal: AbortSignal,
 ): Promise<Capabilities> {
   const whenFree = <T>(ask: () => Promise<T>) => askWhenFree(endpoint, ask, signal);
@@ -73,7 +73,7 @@ export async function probeEndpoint(
     });
   const fromBlock = block.number;
   const byReader = await firstProving(block, (way, at) =>
-    readByReader(onTrial, at, [], { ...way, stipend: 0, isIsolated: true, kept }, signal),
+    readByReader(onTrial, at, [], { ...way, stipend: 0, isIsolated: true, identify }, signal),
   );
   if (byReader !== undefined) return { method: 'reader', ...byReader, fromBlock };
   // On a young chain it may have been deployed since the older block.
@@ -85,7 +85,7 @@ export async function probeEndpoint(
     const history = await codeAt(onTrial, HISTORY_ADDRESS, `0x${young.number.toString(16)}`, signal);
     const hasHistory = isHistoryCode(history);
     const way = await firstProving(young, (one, at) =>
-      readByMulticall3(onTrial, at, [], { ...one, isIsolated: false, kept, hasHistory }, signal),
+      readByMulticall3(onTrial, at, [], { ...one, isIsolated: false, identify, hasHistory }, signal),
     );
     if (way !== undefined) return { method: 'multicall3', ...way, hasHistory, fromBlock: young.number };
   }

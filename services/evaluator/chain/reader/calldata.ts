@@ -1,4 +1,5 @@
 import { type Call, failed, type Read, type Reading } from '../../domain/read.ts';
+import { RETURNED_NOTHING } from './readings.ts';
 
 const SELECTORS = {
   balanceOf: '70a08231',
@@ -73,6 +74,7 @@ const shapeOf = ({ call }: Read) => ({
  * readReturned(read, '00…05'); // { ok: true, value: 5n }
  */
 export function readReturned(read: Read, data: string): Reading {
+  if (data === '') return RETURNED_NOTHING;
   const { bytesMin, bytesMax, at } = shapeOf(read);
   if (data.length < 2 * bytesMin || data.length > 2 * bytesMax) return failed('return-malformed');
   return { ok: true, value: BigInt(`0x${data.slice(2 * at, 2 * at + WORD_DIGITS)}`) };

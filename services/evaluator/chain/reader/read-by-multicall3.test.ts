@@ -171,7 +171,7 @@ function anEndpoint({ proofFailure, readsMax = Number.POSITIVE_INFINITY }: FakeO
       endpoint,
       block,
       reads,
-      { pin: 'hash', source, isIsolated, kept: new KeptHashes(), hasHistory: false },
+      { pin: 'hash', source, isIsolated, identify: new KeptHashes().of('0'), hasHistory: false },
       new AbortController().signal,
     ).then(({ readings }) => readings);
   return { counts, asked, read };

@@ -11,7 +11,7 @@ import {
   HISTORY_ADDRESS,
   HISTORY_BLOCKS,
   hashOfCode,
-  type KeptHashes,
+  type IdentifyState,
   NO_HASH,
   NOTHING_KEPT,
 } from './state-identity.ts';
@@ -155,7 +155,7 @@ export const isMulticall3 = (code: unknown): boolean => hashOfCode(code) === MUL
 
 type Options = Pick<Capabilities, 'pin' | 'source' | 'hasHistory'> & {
   readonly isIsolated: boolean;
-  readonly kept: KeptHashes;
+  readonly identify: IdentifyState;
 };
 
 /**
@@ -329,7 +329,7 @@ async function aggregate(
   endpoint: Callable,
   block: Block,
   groups: readonly (readonly Aggregated[])[],
-  { pin, source, kept, hasHistory }: Options,
+  { pin, source, identify, hasHistory }: Options,
   signal: AbortSignal,
   onState: (isIdentified: boolean) => void,
 ): Promise<GroupAnswer[]> {
@@ -349,7 +349,7 @@ async function aggregate(
     const answers = decodeAggregate3(outcome.result, (groups[index] ?? []).length + proofs.length);
     if (answers === undefined) throw new RpcFailure('malformed');
     verifyAggregated(answers, block);
-    onState(kept.identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
+    onState(identify(block, hasHistory ? keptOf(answers) : NOTHING_KEPT));
     return answers.slice(proofs.length);
   });
 }

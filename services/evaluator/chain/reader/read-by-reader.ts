@@ -1,4 +1,4 @@
-import { DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
+import { ABSENT, DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
@@ -13,7 +13,7 @@ import {
   PERHAPS_OUT_OF_GAS,
   PERHAPS_REVERTED,
 } from './readings.ts';
-import type { KeptHashes } from './state-identity.ts';
+import type { IdentifyState } from './state-identity.ts';
 
 /** An unused address: no key or deployment for it is known, so no code can be deployed there. */
 const READER_ADDRESS = `0x${'00'.repeat(11)}726f6c6563616c6c21`;
@@ -22,7 +22,7 @@ type ReaderOptions = Pick<Capabilities, 'pin' | 'source'> & {
   readonly stipend: number;
   /** Whether these reads are isolated already: then their failure is final. */
   readonly isIsolated: boolean;
-  readonly kept: KeptHashes;
+  readonly identify: IdentifyState;
 };
 
 /**
@@ -36,7 +36,7 @@ export async function readByReader(
   endpoint: Callable,
   block: Block,
   reads: readonly Read[],
-  { pin, source, stipend, isIsolated, kept }: ReaderOptions,
+  { pin, source, stipend, isIsolated, identify }: ReaderOptions,
   signal: AbortSignal,
 ): Promise<Answered> {
   const params = readerParams(encodeReads(reads, stipend, source), blockParameter(block, pin));
@@ -47,7 +47,7 @@ export async function readByReader(
     const decoded = decodeAnswer(answer, reads.length);
     if (decoded === undefined) throw new RpcFailure('malformed');
     verifyBlock(decoded, block);
-    return { ...decoded, hasState: kept.identify(block, decoded.kept) };
+    return { ...decoded, hasState: identify(block, decoded.kept) };
   });
   const readings = statuses.map(
     (status, index) =>
@@ -73,7 +73,7 @@ function toReading(status: ReaderStatus, value: bigint, isIsolated: boolean): Ba
     case READER_STATUS.ownedByNobody:
       return NOT_OWNED;
     case READER_STATUS.noCode:
-      return failed('contract-not-found');
+      return ABSENT;
     case READER_STATUS.reverted:
       return failed('call-reverted');
     case READER_STATUS.failedEmpty:

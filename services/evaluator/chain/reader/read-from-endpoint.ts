@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '#shared/contracts/rules/address.ts';
-import { failed, isOfContract, type Read } from '../../domain/read.ts';
+import { ABSENT, failed, isOfContract, type Read } from '../../domain/read.ts';
 import type { ReadWay } from '../batching/entry.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
@@ -9,9 +9,9 @@ import { readByMulticall3 } from './read-by-multicall3.ts';
 import { readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInGroups, readInParts } from './read-in-parts.ts';
-import type { Answered, BatchReadings } from './readings.ts';
+import { type Answered, type BatchReadings, RETURNED_NOTHING } from './readings.ts';
 import { HEAVY_MS, RememberedNames } from './reads-apart.ts';
-import type { KeptHashes } from './state-identity.ts';
+import type { IdentifyState, KeptHashes } from './state-identity.ts';
 
 /** What the zero address holds: a read of the chain's state that no client can make fail. */
 const READ: Read = {
@@ -36,12 +36,12 @@ export async function readOwn(
   endpoint: Callable,
   block: Block,
   capabilities: Capabilities,
-  kept: KeptHashes,
+  identify: IdentifyState,
   signal: AbortSignal,
   reads?: readonly Read[],
 ): Promise<boolean> {
   const { method, pin } = capabilities;
-  const own = { ...capabilities, kept };
+  const own = { ...capabilities, identify };
   const some = reads ?? [READ];
   if (method === 'plain') {
     if (reads) await readByPlainCalls(endpoint, block, reads, pin, signal);
@@ -115,6 +115,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
     const { capabilities, block, reads, way, isNew, isRepeated, isPast } = request;
     const { method, pin } = capabilities;
     const callable = endpoint.forClients(isPast);
+    const identify = kept.of(endpoint.name);
     const isIsolated = way === 'isolated';
     let hasState = true;
     const note = (answered: Answered): BatchReadings => {
@@ -122,7 +123,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       return answered.readings;
     };
     // The reader checks for code itself; the other methods cannot distinguish a precompile from a
-    // contract.
+    // contract. What they are told is not proved, so a call must show the same.
     const absent =
       method === 'reader'
         ? undefined
@@ -131,7 +132,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       readInParts({
         endpoint: callable,
         reads: part,
-        readOwn: () => readOwn(callable, block, capabilities, kept, signal),
+        readOwn: () => readOwn(callable, block, capabilities, identify, signal),
         isNew,
         isRepeated,
         isPast,
@@ -141,7 +142,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         isShielded: method === 'reader',
         heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,
         readSome: async (some) => {
-          const own = { ...capabilities, isIsolated, kept };
+          const own = { ...capabilities, isIsolated, identify };
           if (method === 'reader')
             return note(await readByReader(callable, block, some, { ...own, stipend }, signal));
           if (method === 'multicall3')
@@ -150,9 +151,18 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         },
       });
     const isAbsent = (read: Read) => isOfContract(read) && absent?.has(read.contract) === true;
+    const readAbsent = async (stipend: number, some: readonly Read[]): Promise<BatchReadings> => {
+      const ofContract = Map.groupBy(some, ({ contract }) => contract);
+      const firsts = [...ofContract.values()].flatMap(([first]) => first ?? []);
+      const readings = await readWith(stipend, firsts);
+      const empty = new Set(
+        firsts.filter((_, index) => readings[index] === RETURNED_NOTHING).map(contractOf),
+      );
+      return some.map(({ contract }) => (empty.has(contract) ? ABSENT : failed('contract-not-found')));
+    };
     const readPresent = (stipend: number, some: readonly Read[]): Promise<BatchReadings> =>
       readInGroups(some, isAbsent, (isWithoutCode, group) =>
-        isWithoutCode ? group.map(() => failed('contract-not-found')) : readWith(stipend, group),
+        isWithoutCode ? readAbsent(stipend, group) : readWith(stipend, group),
       );
     const readIsolated = async (): Promise<BatchReadings> => {
       // A known gas burner gets the small stipend even when isolated, and no other read shares its
@@ -172,9 +182,6 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       ? readIsolated()
       : readPresent(way === 'shared' ? STIPEND : MORE_STIPEND, reads));
     if (method === 'plain') return { readings, isProved: false, hasState: false };
-    // Nothing was read beside the code: a call without reads proves the block.
-    if (method === 'multicall3' && reads.every(isAbsent))
-      note(await readByMulticall3(callable, block, [], { ...capabilities, isIsolated: false, kept }, signal));
 
     const readPlainly = (some: readonly Read[]) => readByPlainCalls(callable, block, some, pin, signal);
     // Where a call of its own was granted, it may be followed by a plain one.
@@ -197,4 +204,5 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
   };
 }
 
+const contractOf = ({ contract }: Read): string => contract;
 const isNative = ({ kind }: Read): boolean => kind === 'native';

@@ -26,6 +26,9 @@ export const PERHAPS_FOR_CONTRACTS: Suspect = { suspicion: 'caller', suspected: 
 
 /** One object for all wallets that hold nothing. */
 export const NOTHING: Reading = Object.freeze({ ok: true, value: 0n });
+/** A call that returned no data: of an address without code, which is no precompile, or of a contract
+ * that returns none. */
+export const RETURNED_NOTHING: FailedReading = Object.freeze({ ok: false, code: 'return-malformed' });
 /** An id whose `ownerOf` reverts on an ERC721; another object than `NOTHING`, because it is
  * confirmed by a plain call. */
 export const NOT_OWNED: Reading = Object.freeze({ ok: true, value: 0n });

@@ -21,9 +21,9 @@ const keptBy = (n: number, state = n) => {
 };
 
 test('a state is identified by the hash of its parent, before and after the slots are full', () => {
-  const kept = new KeptHashes();
+  const identify = new KeptHashes().of('0');
   for (const number of [100, WINDOW, WINDOW + 1, 20_000])
-    expect(kept.identify(blockOf(number), keptBy(number))).toBe(true);
+    expect(identify(blockOf(number), keptBy(number))).toBe(true);
 });
 
 test.each([
@@ -34,13 +34,13 @@ test.each([
   ['one whole window later', 20_000, 20_000 + WINDOW],
   ['later, in a chain whose slots are not full', 5_000, 5_001],
 ])('the state of another block is a mismatch, also at the first call: %s', (_, number, state) => {
-  const identify = () => new KeptHashes().identify(blockOf(number), keptBy(number, state));
-  expect(identify).toThrow('block-mismatch');
+  const identifyOther = () => new KeptHashes().of('0')(blockOf(number), keptBy(number, state));
+  expect(identifyOther).toThrow('block-mismatch');
 });
 
 test('a chain that never kept a hash has no identified state, and no mismatch', () => {
-  const kept = new KeptHashes();
-  expect([1, 100, 20_000].map((number) => kept.identify(blockOf(number), NOTHING_KEPT))).toEqual([
+  const identify = new KeptHashes().of('0');
+  expect([1, 100, 20_000].map((number) => identify(blockOf(number), NOTHING_KEPT))).toEqual([
     false,
     false,
     false,
@@ -48,11 +48,22 @@ test('a chain that never kept a hash has no identified state, and no mismatch', 
 });
 
 test('from the first block that kept a hash on, an answer without one is of another state', () => {
-  const kept = new KeptHashes();
-  kept.identify(blockOf(20_000), keptBy(20_000));
-  expect(() => kept.identify(blockOf(20_001), NOTHING_KEPT)).toThrow('block-mismatch');
+  const identify = new KeptHashes().of('0');
+  identify(blockOf(20_000), keptBy(20_000));
+  expect(() => identify(blockOf(20_001), NOTHING_KEPT)).toThrow('block-mismatch');
   // A past block may be from before the fork that introduced the contract.
-  expect(kept.identify(blockOf(10_000), NOTHING_KEPT)).toBe(false);
-  kept.identify(blockOf(5_000), keptBy(5_000));
-  expect(() => kept.identify(blockOf(10_000), NOTHING_KEPT)).toThrow('block-mismatch');
+  expect(identify(blockOf(10_000), NOTHING_KEPT)).toBe(false);
+  identify(blockOf(5_000), keptBy(5_000));
+  expect(() => identify(blockOf(10_000), NOTHING_KEPT)).toThrow('block-mismatch');
+});
+
+test('what one endpoint has shown of the chain counts for the others once two have shown it', () => {
+  const kept = new KeptHashes();
+  const [liar, one, other] = ['0', '1', '2'].map((name) => kept.of(name));
+  expect(liar?.(blockOf(20_000), keptBy(20_000))).toBe(true);
+  expect(one?.(blockOf(20_001), NOTHING_KEPT)).toBe(false);
+  expect(() => liar?.(blockOf(20_001), NOTHING_KEPT)).toThrow('block-mismatch');
+  one?.(blockOf(20_002), keptBy(20_002));
+  expect(other?.(blockOf(20_001), NOTHING_KEPT)).toBe(false);
+  expect(() => other?.(blockOf(20_002), NOTHING_KEPT)).toThrow('block-mismatch');
 });

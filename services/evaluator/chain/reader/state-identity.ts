@@ -23,25 +23,36 @@ export const NO_HASH = `0x${'0'.repeat(64)}`;
 export const NOTHING_KEPT: KeptPair = { parent: NO_HASH, overwritten: NO_HASH };
 
 /**
+ * Returns whether the state that a call of an endpoint read is identified as that of the block.
+ *
+ * @throws RpcFailure `block-mismatch` if it is the state of another block
+ */
+export type IdentifyState = (block: Block, kept: KeptPair) => boolean;
+
+/** How many endpoints must have shown that the chain keeps hashes before it counts for the others. */
+const WITNESSES_MIN = 2;
+
+/**
  * Whether a chain keeps the hashes of its blocks in its state, and whether an answer came from the
  * state of its block; see the README beside this file.
  */
 export class KeptHashes {
-  /** The lowest block whose state was seen to have its parent's hash. */
-  #firstBlock = Number.POSITIVE_INFINITY;
+  /** By endpoint: the lowest block whose state was seen to have its parent's hash. */
+  readonly #firstBlocks = new Map<string, number>();
 
-  /**
-   * Returns whether the state that a call read is identified as that of the block.
-   *
-   * @throws RpcFailure `block-mismatch` if it is the state of another block
-   */
-  identify(block: Block, { parent, overwritten }: KeptPair): boolean {
-    if (parent === NO_HASH) {
-      if (block.number >= this.#firstBlock) throw new RpcFailure('block-mismatch');
-      return false;
-    }
-    if (parent !== block.parentHash || overwritten === block.hash) throw new RpcFailure('block-mismatch');
-    this.#firstBlock = Math.min(this.#firstBlock, block.number);
-    return true;
+  /** For the answers of one endpoint. */
+  of(endpointName: string): IdentifyState {
+    return (block, { parent, overwritten }) => {
+      const first = this.#firstBlocks.get(endpointName) ?? Number.POSITIVE_INFINITY;
+      if (parent === NO_HASH) {
+        const witnesses = [...this.#firstBlocks.values()].filter((number) => block.number >= number);
+        if (block.number >= first || witnesses.length >= WITNESSES_MIN)
+          throw new RpcFailure('block-mismatch');
+        return false;
+      }
+      if (parent !== block.parentHash || overwritten === block.hash) throw new RpcFailure('block-mismatch');
+      if (block.number < first) this.#firstBlocks.set(endpointName, block.number);
+      return true;
+    };
   }
 }
