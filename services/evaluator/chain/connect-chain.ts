@@ -154,11 +154,14 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
         now: redisNowMs,
       }),
     blockTime,
-    readHead: (blockTag, signal) =>
-      heads.read({
-        ...{ blockTag, minBlock: 0, isAside: true, signal },
-        ...{ accountId: '', clientId: '', onWait: () => undefined },
-      }),
+    readHead: (blockTag, signal, gone) =>
+      heads.read(
+        {
+          ...{ blockTag, minBlock: 0, isAside: true, signal },
+          ...{ accountId: '', clientId: '', onWait: () => undefined },
+        },
+        gone,
+      ),
     logs: new LogReader({ pool, quorum, blockTime }),
     [Symbol.asyncDispose]: () => scope.disposeAsync(),
   };

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { waitUntil } from '../../../../test/support/wait-until.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import { BlockTime } from './block-time.ts';
+import { NOT_YET_MS } from './call-lag.ts';
 import { type Capabilities, Endpoint } from './endpoint.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
@@ -88,6 +90,9 @@ async function aPoolWithFalseHead(over: Parameters<typeof makePool>[1] = {}) {
   if (liar === undefined || second === undefined || third === undefined) throw new Error('no endpoints');
   for (const honest of [second, third]) pool.noteHead(honest, blockAt(100));
   pool.noteHead(liar, blockAt(9_000));
+  pool.ageMs(blockAt(9_000, `0x${'aa'.repeat(32)}`));
+  pool.ageMs(blockAt(9_000, `0x${'cc'.repeat(32)}`));
+  made.clock.ms += NOT_YET_MS;
   return { ...made, liar };
 }
 
@@ -96,10 +101,11 @@ const refuse = async () => {
 };
 
 test('an endpoint that cannot read at the head that it named itself comes last for heads, and no other one counts as behind', async () => {
-  const { pool, liar, names, clock } = await aPoolWithFalseHead({ tryOut: refuse });
+  const tryOut = jest.fn(refuse);
+  const { pool, liar, names, clock } = await aPoolWithFalseHead({ tryOut });
   expect(names(pool.candidates())).toBe('012');
   pool.doubtHead(liar, blockAt(9_000, `0x${'aa'.repeat(32)}`));
-  await nextTurn();
+  await waitUntil('the trial', () => tryOut.mock.calls.length === 1);
   await nextTurn();
   expect([names(pool.candidates()), names(pool.candidates(blockAt(100)))]).toEqual(['120', '012']);
   expect(pool.isBuried(blockAt(100))).toBe(false);
@@ -122,9 +128,7 @@ test.each([
   pool.doubtHead(liar, blockAt(9_000, hash));
   // The next look for a head asks another one.
   expect(names(pool.candidates())).toBe('120');
-  await nextTurn();
-  await nextTurn();
-  expect(names(pool.candidates())).toBe('012');
+  await waitUntil('trust', () => names(pool.candidates()) === '012');
   await pool[Symbol.asyncDispose]();
 });
 

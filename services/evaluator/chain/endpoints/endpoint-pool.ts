@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Repetition, startRepeating } from '#shared/repeat.ts';
+import { pause } from '#shared/wait-for.ts';
 import type { Block } from '../blocks/block.ts';
 import { fetchBlock, fetchNewBlock, fetchOwnBlock } from '../blocks/block.ts';
 import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
@@ -229,6 +230,10 @@ export class EndpointPool implements AsyncDisposable {
     const before = this.#distrusted.get(endpoint);
     this.distrustHeads(endpoint);
     const { signal } = this.#controller;
+    const tryOut = async () => {
+      await pause(NOT_YET_MS - this.ageMs(block), signal);
+      await this.#options.tryOut(endpoint, block, () => 0, signal);
+    };
     const requireReplaced = async () => {
       const { hash } = await fetchNewBlock(endpoint, block.number, signal);
       if (hash === block.hash) throw new RpcFailure('block-mismatch');
@@ -237,8 +242,7 @@ export class EndpointPool implements AsyncDisposable {
       if (before === undefined) this.#distrusted.delete(endpoint);
       else this.#distrusted.set(endpoint, before);
     };
-    this.#options
-      .tryOut(endpoint, block, () => 0, signal)
+    tryOut()
       .catch(requireReplaced)
       .then(restore, () => undefined);
   }

@@ -26,6 +26,7 @@ function aFollower() {
     /** Every block of another fork has another hash. */
     fork: 0,
     nowMs: 0,
+    gone: [] as Block[],
     isBusy: false,
     /** Of every read of logs. */
     failure: undefined as RpcFailure | undefined,
@@ -52,7 +53,8 @@ function aFollower() {
   };
   const follower = new ChainFollower({
     blockTime: new BlockTime(1_000),
-    async readHead(): Promise<Block> {
+    async readHead(_, gone): Promise<Block> {
+      state.gone.push(...gone);
       if (state.isHeadAway) throw new RpcFailure('method-unsupported');
       return {
         number: state.head,
@@ -341,6 +343,36 @@ test.each([0, 16_000])(
     expect(state.saved.at(-1)?.readTo).toBe(400);
   },
 );
+
+test('transfers that a false head has passed over are published 15 s later at the latest', async () => {
+  const { state, step } = aFollower();
+  await step();
+  state.head = 320;
+  await step();
+  state.head = 205;
+  state.transfers = [logOf(CALM, 203)];
+  for (const nowMs of [1_000, 8_000, 16_001]) {
+    state.nowMs = nowMs;
+    await step();
+  }
+  expect(state.published).toMatchObject([{ contract: CALM, account: ALICE, blockNumber: 203 }]);
+  expect(state.saved.at(-1)?.readTo).toBe(205);
+  const reads = state.ranges.length;
+  state.nowMs = 60_000;
+  await step();
+  expect(state.ranges.length - reads).toBeLessThanOrEqual(1);
+});
+
+test('a head whose logs no endpoint has is told when the next one is asked for', async () => {
+  const { state, step } = aFollower();
+  state.head = 328;
+  state.failure = new RpcFailure('block-unavailable');
+  await step();
+  state.failure = undefined;
+  await step();
+  await step();
+  expect(state.gone.map(({ number }) => number)).toEqual([328]);
+});
 
 test('a head that is too far ahead to catch up gives up the position only once its logs were read', async () => {
   const { state, step } = aFollower();

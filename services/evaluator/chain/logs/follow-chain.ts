@@ -35,7 +35,8 @@ export type ContractState =
 
 export type FollowerOptions = SavedWindowOptions & {
   readonly blockTime: Pick<BlockTime, 'ms' | 'blocksIn'>;
-  readonly readHead: (signal: AbortSignal) => Promise<Block>;
+  /** @param gone heads whose logs no endpoint had: another endpoint is asked */
+  readonly readHead: (signal: AbortSignal, gone: readonly Block[]) => Promise<Block>;
   readonly logs: Pick<LogReader, 'read' | 'readHeader' | 'blocksMax' | 'blocksPerCall'>;
   /** Which of the accounts belong to a member of a watch. */
   readonly watchedAmong: (accounts: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -73,6 +74,8 @@ const FAILURES_MAX = 3;
 /** After this many consecutive heads that are further below the position than a reorg reaches, the
  * chain counts as restarted, such as a development chain, or the position as that of a false head. */
 const LOW_HEADS_MAX = 10;
+/** A position that no head has reached for so long is that of a false head, or its blocks are gone. */
+const ABOVE_MS_MAX = 15_000;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
 const BUSY_MS = 30_000;
@@ -133,6 +136,10 @@ export class ChainFollower {
   #hasHead = false;
   /** Consecutive heads that are further below the position than a reorg reaches. */
   #lowHeadCount = 0;
+  /** Since when each head is below the position; `undefined`: the last one is not. */
+  #aboveSinceMs: number | undefined;
+  /** The head whose logs no endpoint had. */
+  #gone: readonly Block[] = [];
   /** Busy contracts, and until when each is not followed (monotonic ms). */
   readonly #busyUntilMs = new Map<string, number>();
   /** Up to which block was read, and when, for blocks that are not settled; the oldest first. */
@@ -179,7 +186,7 @@ export class ChainFollower {
     let window = opened;
     const hasNewFork = await this.#isReplaced(window, head, signal);
     if (hasNewFork) this.#options.observer.onReorg();
-    let isReplaced = hasNewFork || this.#mustReread;
+    let isReplaced = hasNewFork || this.#mustReread || this.#isAboveForLong(window, head);
     const { blockTime } = this.#options;
     for (;;) {
       const plan = this.#plan(window, head, isReplaced);
@@ -214,7 +221,8 @@ export class ChainFollower {
 
   async #readHead(signal: AbortSignal): Promise<Block> {
     this.#hasHead = false;
-    const head = await this.#options.readHead(signal);
+    const head = await this.#options.readHead(signal, this.#gone);
+    this.#gone = [];
     this.#hasHead = true;
     return head;
   }
@@ -272,6 +280,17 @@ export class ChainFollower {
     return Math.min(CATCH_UP_BLOCKS_MAX, Math.max(blocks, 2 * REORG_BLOCKS_MAX));
   }
 
+  #isAboveForLong({ readTo }: LogWindow, head: Block): boolean {
+    if (head.number >= readTo) {
+      this.#aboveSinceMs = undefined;
+      return false;
+    }
+    const nowMs = this.#options.monotonicMs();
+    this.#aboveSinceMs ??= nowMs;
+    // Further below, the window does not reach back to the blocks that were passed over.
+    return nowMs - this.#aboveSinceMs > ABOVE_MS_MAX && head.number >= readTo - REORG_BLOCKS_MAX;
+  }
+
   async #isReplaced(window: LogWindow, head: Block, signal: AbortSignal): Promise<boolean> {
     if (isReplacedBy(window, head)) return true;
     if (!needsHeader(window, head)) return false;
@@ -291,6 +310,7 @@ export class ChainFollower {
     const read = await this.#options.logs
       .read(range, head, limit.signal)
       .catch((error: unknown) => {
+        if (error instanceof RpcFailure && error.kind === 'block-unavailable') this.#gone = [head];
         throw withoutBusiest(error, plan, this.#plan(window, head, plan.isReplaced));
       })
       .finally(limit.end);

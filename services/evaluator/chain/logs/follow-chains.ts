@@ -18,7 +18,7 @@ const BACK_OFF_MS_MIN = 500;
 const BACK_OFF_MS_MAX = 15_000;
 
 export type FollowableChain = Pick<FollowerOptions, 'blockTime' | 'logs'> & {
-  readonly readHead: (blockTag: BlockTag, signal: AbortSignal) => Promise<Block>;
+  readonly readHead: (blockTag: BlockTag, signal: AbortSignal, gone: readonly Block[]) => Promise<Block>;
 };
 
 type FollowingOptions = {
@@ -86,7 +86,7 @@ function followChain(chainId: number, chain: FollowableChain, options: Following
     const follower = new ChainFollower({
       ...chain,
       ...followerOf(chainId, blockTag),
-      readHead: (signal) => chain.readHead(blockTag, signal),
+      readHead: (signal, gone) => chain.readHead(blockTag, signal, gone),
       load: () => positions.load(chainId, blockTag),
       save: (change) => positions.save(chainId, blockTag, token, change),
       noteReading: (to) => positions.noteReading(chainId, blockTag, token, to),

@@ -37,6 +37,26 @@ export async function readByPlainCalls(
   return reads.map((read, index) => judgeOutcome(read, outcomes[index], block, isErc721.has(read.contract)));
 }
 
+/**
+ * Returns the contracts whose call for a read returns no data, as that of an address without code
+ * does.
+ *
+ * @throws RpcFailure if the calls failed together
+ */
+export async function findSilent(
+  endpoint: Callable,
+  block: Block,
+  reads: readonly Read[],
+  pin: 'hash' | 'number',
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const at = blockParameter(block, pin);
+  const requests = reads.map((read) => requestOf(read, block, at));
+  const isSilent = (outcome: RpcOutcome) => outcome.ok && outcome.result === '0x';
+  const silent = await callEach(endpoint, requests, signal, isSilent);
+  return new Set(reads.filter((_, index) => silent[index]).map(({ contract }) => contract));
+}
+
 function requestOf(read: Read, { number }: Block, at: string): RpcRequest {
   if (read.kind === 'time') return headerRequest(number);
   const data = calldataOf(read);

@@ -3,10 +3,10 @@ import { ABSENT, failed, isOfContract, type Read } from '../../domain/read.ts';
 import type { ReadWay } from '../batching/entry.ts';
 import { type Block, blockParameter } from '../blocks/block.ts';
 import type { Callable, Capabilities, Endpoint } from '../endpoints/endpoint.ts';
-import { RpcFailure } from '../rpc/rpc-failure.ts';
+import { isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
 import { readByMulticall3 } from './read-by-multicall3.ts';
-import { readByPlainCalls } from './read-by-plain-calls.ts';
+import { findSilent, readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInGroups, readInParts } from './read-in-parts.ts';
 import { type Answered, type BatchReadings, RETURNED_NOTHING } from './readings.ts';
@@ -151,18 +151,27 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         },
       });
     const isAbsent = (read: Read) => isOfContract(read) && absent?.has(read.contract) === true;
-    const readAbsent = async (stipend: number, some: readonly Read[]): Promise<BatchReadings> => {
-      const ofContract = Map.groupBy(some, ({ contract }) => contract);
-      const firsts = [...ofContract.values()].flatMap(([first]) => first ?? []);
-      const readings = await readWith(stipend, firsts);
-      const empty = new Set(
-        firsts.filter((_, index) => readings[index] === RETURNED_NOTHING).map(contractOf),
-      );
-      return some.map(({ contract }) => (empty.has(contract) ? ABSENT : failed('contract-not-found')));
+    /** The contracts without code of which a call shows the same. */
+    const showAbsent = async (some: readonly Read[]): Promise<ReadonlySet<string>> => {
+      const firsts = [...new Map(some.map((read) => [read.contract, read])).values()];
+      if (method !== 'multicall3') return findSilent(callable, block, firsts, pin, signal);
+      const own = { ...capabilities, isIsolated: false, identify };
+      const readings = note(await readByMulticall3(callable, block, firsts, own, signal));
+      return new Set(firsts.filter((_, index) => readings[index] === RETURNED_NOTHING).map(contractOf));
     };
+    const without = absent === undefined || absent.size === 0 ? [] : reads.filter(isAbsent);
+    const shown =
+      without.length === 0
+        ? undefined
+        : await showAbsent(without).catch((error: unknown) => {
+            // A client chooses the address: its call must not fail the reads of others.
+            if (without.length === reads.length || isAbout(toRpcFailure(error).kind, 'block')) throw error;
+            return undefined;
+          });
+    const missing = ({ contract }: Read) => (shown?.has(contract) ? ABSENT : failed('contract-not-found'));
     const readPresent = (stipend: number, some: readonly Read[]): Promise<BatchReadings> =>
       readInGroups(some, isAbsent, (isWithoutCode, group) =>
-        isWithoutCode ? readAbsent(stipend, group) : readWith(stipend, group),
+        isWithoutCode ? group.map(missing) : readWith(stipend, group),
       );
     const readIsolated = async (): Promise<BatchReadings> => {
       // A known gas burner gets the small stipend even when isolated, and no other read shares its

@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils';
+import { LRUCache } from 'lru-cache';
 import type { Block } from '../blocks/block.ts';
 import { RpcFailure } from '../rpc/rpc-failure.ts';
 import type { KeptPair } from './reader-codec.ts';
@@ -29,30 +30,39 @@ export const NOTHING_KEPT: KeptPair = { parent: NO_HASH, overwritten: NO_HASH };
  */
 export type IdentifyState = (block: Block, kept: KeptPair) => boolean;
 
-/** How many endpoints must have shown that the chain keeps hashes before it counts for the others. */
-const WITNESSES_MIN = 2;
+/** How long an endpoint's word counts for the others: it is renewed by each call, and by each probe. */
+const WORD_MS = 600_000;
+const ENDPOINTS_MAX = 100;
 
 /**
  * Whether a chain keeps the hashes of its blocks in its state, and whether an answer came from the
  * state of its block; see the README beside this file.
  */
 export class KeptHashes {
-  /** By endpoint: the lowest block whose state was seen to have its parent's hash. */
-  readonly #firstBlocks = new Map<string, number>();
+  /** The endpoints that have shown a parent's hash, by the lowest block; and those that have none. */
+  readonly #firstBlocks = new LRUCache<string, number>({ max: ENDPOINTS_MAX, ttl: WORD_MS });
+  readonly #without = new LRUCache<string, true>({ max: ENDPOINTS_MAX, ttl: WORD_MS });
 
   /** For the answers of one endpoint. */
   of(endpointName: string): IdentifyState {
     return (block, { parent, overwritten }) => {
       const first = this.#firstBlocks.get(endpointName) ?? Number.POSITIVE_INFINITY;
       if (parent === NO_HASH) {
-        const witnesses = [...this.#firstBlocks.values()].filter((number) => block.number >= number);
-        if (block.number >= first || witnesses.length >= WITNESSES_MIN)
+        if (block.number >= first || this.#isOutvoted(endpointName, block))
           throw new RpcFailure('block-mismatch');
         return false;
       }
       if (parent !== block.parentHash || overwritten === block.hash) throw new RpcFailure('block-mismatch');
-      if (block.number < first) this.#firstBlocks.set(endpointName, block.number);
+      this.#firstBlocks.set(endpointName, Math.min(first, block.number));
+      this.#without.delete(endpointName);
       return true;
     };
+  }
+
+  /** Whether at least as many endpoints have hashes for a block as have none. */
+  #isOutvoted(endpointName: string, { number }: Block): boolean {
+    const witnesses = [...this.#firstBlocks.values()].filter((first) => number >= first);
+    if (witnesses.length > 0) this.#without.set(endpointName, true);
+    return witnesses.length > 0 && witnesses.length >= this.#without.size;
   }
 }
