@@ -6,7 +6,6 @@ import type { Mailer } from './features/accounts/mailer.ts';
 import { makePasswords } from './features/accounts/passwords.ts';
 import { makeProvePassword } from './features/accounts/prove-password.ts';
 import { makeAuditAccess } from './features/audit/audit-access.ts';
-import { makeCountDeadLetters } from './features/operator/count-dead-letters.ts';
 import { makeReadRecords } from './features/read-records.ts';
 import { makeSessions } from './features/sessions/sessions.ts';
 import type { IdentityProvider } from './features/single-sign-on/identity-provider.ts';
@@ -48,6 +47,5 @@ export function makeDependencies({ work, kafka, config, chains, log, mail, ident
     once: makeIdempotency(redis, box),
     ...makeReadRecords(kafka),
     watchEvents: makeReadWatchEvents(work),
-    countDeadLetters: makeCountDeadLetters(kafka),
   };
 }

@@ -38,7 +38,6 @@ const PAGES = [
   '/operator/apps/{app}',
   '/operator/audit',
   '/operator/chains',
-  '/operator/dead-letters',
   '/nowhere',
 ];
 

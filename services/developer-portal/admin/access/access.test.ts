@@ -56,7 +56,7 @@ test.each(SERVICES)('%s may use no topic that none of its modules names', (servi
   const isDeclared = (name: string) =>
     texts.some((text) => text.includes(`name: '${name}'`) || text.includes('webhook.retry.'));
   const topics = [...Object.values(consumes).flat(), ...reads, ...writes];
-  const names = topics.map(({ name }) => name).filter((name) => !name.endsWith('.dead-letter'));
+  const names = topics.map(({ name }) => name);
   expect(names.filter((name) => !isDeclared(name))).toEqual([]);
 });
 
@@ -98,14 +98,7 @@ test('deploy/ACCESS.md tells what each service may use', () => {
     const groups = Object.entries(consumes).map(
       ([group, topics]) => `${cellOf(namesOf(topics))} as \`${group}\``,
     );
-    const letters = reads.filter(({ name }) => name.endsWith('.dead-letter'));
-    const others = namesOf(reads.filter((topic) => !letters.includes(topic)));
-    return [
-      service,
-      groups.join('; ') || '–',
-      cellOf(namesOf(writes)),
-      cellOf([...others, ...(letters.length > 0 ? ['all dead-letter topics'] : [])]),
-    ];
+    return [service, groups.join('; ') || '–', cellOf(namesOf(writes)), cellOf(namesOf(reads))];
   });
   expect(document).toContain(formatMarkdown(['service', 'consumes', 'writes', 'reads'], kafka));
   const codes = (names: readonly string[]) => cellOf(names.map((name) => `\`${name}\``));

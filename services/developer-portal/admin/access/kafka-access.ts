@@ -6,7 +6,6 @@ import { checkRequestedBulk, checkRequestedInteractive } from '#shared/contracts
 import { TOPICS_OF_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { ruleSet } from '#shared/contracts/rules/rule-set.ts';
 import { deadLetterSpecOf, type TopicSpec } from '#shared/contracts/topic.ts';
-import { SOURCE_TOPICS } from '#shared/contracts/topics.ts';
 import { usage } from '#shared/contracts/usage/usage.ts';
 import { chainTransferred } from '#shared/contracts/watches/chain-transferred.ts';
 import { watch, watchEvaluated, watchMember } from '#shared/contracts/watches/watch.ts';
@@ -64,10 +63,7 @@ const USES: Readonly<Record<Service, Omit<KafkaAccess, 'consumes'>>> = {
     writes: [...RETRIES, webhookAttempted],
   },
   'developer-portal': {
-    reads: [
-      ...[checkRequestedInteractive, checkRequestedBulk, webhookAttempted],
-      ...SOURCE_TOPICS.map(deadLetterSpecOf),
-    ],
+    reads: [checkRequestedInteractive, checkRequestedBulk, webhookAttempted],
     writes: [account, clientApp, ruleSet, watch, watchEvaluated, webhookRequested, audit],
   },
 };

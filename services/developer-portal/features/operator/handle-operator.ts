@@ -75,7 +75,6 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const found = await deps.chainReports.read();
       return found.map((report) => ({ ...report, name: names.get(report.chainId) }));
     },
-    countDeadLetters: deps.countDeadLetters,
     async listAccounts({ account: reader, query: { query = '', after = FIRST_PAGE } }) {
       await auditAccess.read(reader.accountId, 'accounts-listed', LISTED);
       const text = query.toLowerCase();

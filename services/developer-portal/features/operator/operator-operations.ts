@@ -189,9 +189,4 @@ export const OPERATOR_OPERATIONS = {
       }),
     ),
   },
-  countDeadLetters: {
-    call: 'GET /api/operator/dead-letters',
-    summary: 'Number of unsettled dead-lettered records by topic; topics without any are omitted',
-    answer: z.array(z.object({ topic: z.string(), count })),
-  },
 } as const satisfies Record<string, Declaration>;

@@ -17,7 +17,6 @@ const SECTIONS: Section[] = [
   ['apps', 'Apps', OperatorApps, OperatorApp],
   ['audit', 'Audit', OperatorAudit],
   ['chains', 'Chains', OperatorChains],
-  ['dead-letters', 'Dead-lettered records', DeadLetters],
 ];
 
 export function Operator({ section = '', item }) {
@@ -29,25 +28,6 @@ export function Operator({ section = '', item }) {
     <${Menu} label="Operator’s pages" base="/operator" section=${section} sections=${SECTIONS} />
     <div class="app-page"><${page} key=${`${section}/${item}`} item=${item} /></div>
   </div>`;
-}
-
-function DeadLetters() {
-  const letters = useResource('GET /api/operator/dead-letters', {});
-  return html`
-    <${PageHead} title="Dead-lettered records" aside=${refreshButton(letters)}>
-      <p class="sub">Records that could not be processed. List them with <code>npm run admin -- dead-letter list TOPIC</code>.</p>
-    <//>
-    ${loaded(
-      letters,
-      (list) => html`<${Card}>
-      ${list.every(({ count }) => count === 0) && html`<p class="notice good">No topic has dead-lettered records.</p>`}
-      <${Table} label="Dead-lettered records by topic" heads=${['Topic', '#Waiting']}>${list.map(
-        ({ topic, count }) =>
-          html`<tr key=${topic}><th scope="row"><code>${topic}</code></th><td class="number">${formatCount(count)}</td></tr>`,
-      )}<//>
-    <//>`,
-    )}
-  `;
 }
 
 const yesNo = (is: boolean | null) => (is === null ? '–' : is ? 'yes' : 'no');
