@@ -129,17 +129,18 @@ const titleOf = (fault: CheckResult['errors'][number]) =>
     ? html`Sign-in of <code class="break">${fault.account}</code>`
     : html`Rule ${numberOf(fault.path ?? `/rules/${fault.ruleIndex}`)}, role <code>${fault.roleId}</code>`;
 
+/** What an answer's `errors` say: rules that could not be read, and wallets that are not proved. */
+export const Unread = ({ errors }: Pick<CheckResult, 'errors'>) =>
+  html`<ul class="rows inner">${errors.map(
+    (fault) => html`<li key=${'account' in fault ? fault.account : (fault.path ?? fault.ruleIndex)}>
+    <div class="grow"><p class="row-title">${titleOf(fault)}</p><p class="sub">${fault.message}</p></div>
+    <div class="badges"><${Badge} tone=${fault.retryable ? 'warn' : 'bad'}>${fault.code}<//></div>
+    <p class="sub">${'account' in fault ? adviceOnWallet(fault.retryable) : adviceOf(fault.retryable)}</p>
+  </li>`,
+  )}</ul>`;
+
 const Result = ({ result }: { result: CheckResult }) => html`
-  ${
-    result.errors.length > 0 &&
-    html`<${Card} title="Could not be read"><ul class="rows inner">${result.errors.map(
-      (fault) => html`<li key=${'account' in fault ? fault.account : (fault.path ?? fault.ruleIndex)}>
-        <div class="grow"><p class="row-title">${titleOf(fault)}</p><p class="sub">${fault.message}</p></div>
-        <div class="badges"><${Badge} tone=${fault.retryable ? 'warn' : 'bad'}>${fault.code}<//></div>
-        <p class="sub">${'account' in fault ? adviceOnWallet(fault.retryable) : adviceOf(fault.retryable)}</p>
-      </li>`,
-    )}</ul><//>`
-  }
+  ${result.errors.length > 0 && html`<${Card} title="Could not be read"><${Unread} errors=${result.errors} /><//>`}
   ${
     result.details
       ? html`<${Card} title="Why"><${Why} details=${result.details} roleIds=${roleIdsOf(result)} blocks=${result.blocks} /><//>`

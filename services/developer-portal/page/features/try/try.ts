@@ -1,4 +1,4 @@
-import type { RuleFault, SignInFault } from '#shared/contracts/checks/result.ts';
+import type { CheckResult } from '#shared/contracts/checks/result.ts';
 import { type Answer, type ApiError, ask, faultAt } from '../../lib/api.ts';
 import { formatMs, formatPlural } from '../../lib/format.ts';
 import { html, useEffect, useRef, useState } from '../../lib/html.ts';
@@ -10,13 +10,13 @@ import { CopyButton, JsonView } from '../../ui/copy.ts';
 import { Form, KeyField } from '../../ui/form.ts';
 import { Card, loaded, PageHead } from '../../ui/page.ts';
 import { Badge, Facts, StateBadge } from '../../ui/values.ts';
+import { Unread } from '../checks/checks.ts';
 import { NeedsScope } from '../frame/frame.ts';
 import { newRule, type Rule } from '../rule-sets/edit-rules.ts';
 import { EditorPanes, useJsonEditor } from '../rule-sets/json-editor.ts';
 import { checkOfFragment, fragmentOf } from './check-address.ts';
 import { makeExamples } from './check-examples.ts';
 import { CheckFields } from './check-fields.ts';
-import { numberOf } from './describe-detail.ts';
 import { Why } from './why.ts';
 
 /** Browsers refuse to change the address too often. */
@@ -137,29 +137,16 @@ function TryAnswer({ answer: accepted }) {
  * words where there is none. */
 function Verdicts({ body, isDenying }) {
   const { roles = [], errors = [], signIn: proved = [], detail } = body ?? {};
-  const open: RuleFault[] = errors.filter(({ roleId }) => roleId !== undefined);
-  const unproved: SignInFault[] = errors.filter(({ account }) => account !== undefined);
-  const adviceOf = (retryable) =>
-    retryable ? 'Asking again may help.' : 'Asking again would give the same.';
-  if (unproved.length > 0)
-    return html`<ul class="unread">${unproved.map(
-      ({ account, message, retryable }) => html`<li key=${account}>
-      Wallet <code class="break">${account}</code> is not proved: ${message} ${adviceOf(retryable)}</li>`,
-    )}</ul>`;
-  if (roles.length + open.length === 0) return detail ? html`<p class="prose">${String(detail)}</p>` : null;
-  const held = foldRoles({ roles, errors: isDenying ? [] : open });
+  // The errors of a problem are about fields.
+  const unread: CheckResult['errors'] = errors.filter(({ retryable }) => retryable !== undefined);
+  if (roles.length + unread.length === 0) return detail ? html`<p class="prose">${String(detail)}</p>` : null;
+  const held = foldRoles({ roles, errors: isDenying ? [] : unread.filter((fault) => 'roleId' in fault) });
   return html`${proved.map(({ account }) => html`<p class="sub" key=${account}>Wallet <code class="break">${account}</code> is proved.</p>`)}
   <ul class="verdicts">${[...held].map(([role, isHeld]) => {
     const name = isHeld === undefined ? 'undetermined' : isHeld ? 'granted' : 'denied';
     return html`<li key=${role}><span class="break">${role}</span><strong class=${name}>${name}</strong></li>`;
   })}</ul>
-  ${
-    open.length > 0 &&
-    html`<ul class="unread">${open.map(
-      ({ ruleIndex, path, message, retryable }) => html`<li key=${ruleIndex}>
-    Rule ${numberOf(path ?? `/rules/${ruleIndex}`)} could not be read: ${message} ${adviceOf(retryable)}</li>`,
-    )}</ul>`
-  }`;
+  ${unread.length > 0 && html`<${Unread} errors=${unread} />`}`;
 }
 
 function useFollowed(requestId: string | undefined, apiKey: string) {

@@ -32,7 +32,7 @@ export function Overview() {
           ? 'of all rules, last 30 days'
           : `of all rules: ${formatCount(client)} because of the rule, ${formatCount(service)} because of an endpoint`;
       return html`
-      <${NextSteps} isUnused=${isUnused} />
+      <${FirstSteps} isUnused=${isUnused} />
       <div class="tiles">
         <${Quota} ...${value.month} />
         <${Tile} label="Written today" value=${formatBytes(today.bytes)} note=${`of ${formatBytes(today.bytesMax)} that all apps of the account may write in a day (UTC)`}
@@ -99,24 +99,11 @@ function Quota({ name, used, quota }: Usage['month']) {
   </div>`;
 }
 
-/** The remaining steps of a new app's set-up; nothing once it is in use. */
-function NextSteps({ isUnused }) {
+/** The way to the first verdict, until the app has it. */
+function FirstSteps({ isUnused }) {
   const { app, base, may } = useApp();
-  const { state } = app.scope;
-  if (state === 'approved' && !isUnused) return null;
-  const step = (isDone, href, text, note, isMine = true) => html`<li class=${isDone ? 'done' : ''}>
-    <span class="tick" aria-hidden="true">${isDone ? '✓' : ''}</span>
-    <div>${isDone || !isMine ? html`<span>${text}</span>` : html`<a href=${href}>${text}</a>`}<p class="sub">${isDone ? 'Done' : note}</p></div>
-  </li>`;
-  const scopeNote =
-    state === 'requested'
-      ? 'Requested: an operator will look at it.'
-      : 'Tell the operators what you are building.';
-  return html`<${Card} title="Next steps" class="next-steps"><ol>
-    ${step(true, base, 'Create the app', '')}
-    ${step(state === 'approved', `${base}/scope`, 'Get the token-gating scope', scopeNote, may('requestScope'))}
-    ${step(!isUnused, `${base}/try`, 'Make a first check', 'With Try it: a wallet and a rule of yours.', may('tryCheck'))}
-  </ol><//>`;
+  if ((app.scope.state === 'approved' && !isUnused) || !may('createKey')) return null;
+  return html`<p class="notice">From a new app to its first verdict: <a href=${`${base}/quickstart`}>Quickstart</a></p>`;
 }
 
 const VIEWS: Record<string, View> = {
