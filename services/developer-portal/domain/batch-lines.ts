@@ -1,29 +1,24 @@
 import { z } from 'zod';
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
-import { RoleVerdict, RuleDetail } from '#shared/contracts/checks/result.ts';
+import { RoleVerdict, RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts';
+import { MemberNames } from '#shared/contracts/watches/presented-watch.ts';
+import { BlockNumbers } from '#shared/contracts/watches/watch-check.ts';
 
-const count = z.number().int().nonnegative();
 /** A result line of a batch, as far as a table shows it. */
 export const BatchLine = z.object({
-  index: count,
-  account: z.string().optional(),
-  accounts: z.array(z.string()).optional(),
-  ref: z.string().optional(),
+  index: z.number().int().nonnegative(),
+  ...MemberNames,
   /** In a preview of a watch: the last verdicts, by role id. */
   before: z.record(z.string(), z.boolean()).optional(),
   status: z.string(),
   roles: z.array(RoleVerdict),
+  /** Of no rule where the whole entry failed. */
   errors: z.array(
-    z.object({
-      ruleIndex: count.optional(),
-      /** The whole entry failed where it is absent. */
-      roleId: z.string().optional(),
-      code: z.string(),
-      message: z.string(),
-      retryable: z.boolean(),
-    }),
+    RuleFault.pick({ message: true, retryable: true, ruleIndex: true, roleId: true })
+      .partial({ ruleIndex: true, roleId: true })
+      .extend({ code: z.string() }),
   ),
-  blockNumbers: z.record(z.string(), count),
+  blockNumbers: BlockNumbers,
   /** Why, where the batch asked for it. */
   details: z.array(RuleDetail).optional(),
 });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
+import { ClientApp, KeyPermissions, WebhookSecretRecord } from '#shared/contracts/apps/client-app.ts';
 import {
   AppRole,
   CallbackUrl,
   count,
   Instant,
-  instant,
   KeyAnswer,
   Limits,
   lines,
@@ -22,32 +21,24 @@ const DOMAIN_CHARS_MAX = 512;
 const AppName = z.strictObject({ name: Name });
 const Overlap = z.strictObject({ overlapHours: z.number().int().min(0).max(168) });
 
-const summary = {
-  clientId: z.string(),
-  name: z.string(),
+const App = ClientApp.pick({ clientId: true, name: true, createdAt: true, suspended: true }).extend({
   /** Of the signed-in account in this app. */
   role: AppRole,
-  createdAt: instant,
-  suspended: z.boolean(),
   scope: ScopeAnswer,
-};
+});
 /** `keyCount`: keys that can be used now. */
-export const AppSummary = z.object({ ...summary, keyCount: count });
-const AppAnswer = z
-  .object({
-    ...summary,
-    /** The operations on this app that the signed-in account may use, by id. */
-    operations: z.array(z.string()),
-    keys: z.array(KeyAnswer),
-    /** Live ones, newest first; the newest has no end. */
-    secrets: z.array(z.object({ createdAt: instant, expiresAt: instant.optional() })),
-    limits: Limits,
-    /** The address for alerts about its quota. */
-    alertUrl: z.string().optional(),
-    /** The domains that sign-in messages may be for. */
-    domains: z.array(z.string()),
-  })
-  .meta({ id: 'App' });
+export const AppSummary = App.extend({ keyCount: count });
+const AppAnswer = App.extend({
+  /** The operations on this app that the signed-in account may use, by id. */
+  operations: z.array(z.string()),
+  keys: z.array(KeyAnswer),
+  /** Live ones, newest first; the newest has no end. */
+  secrets: z.array(WebhookSecretRecord.omit({ encrypted: true })),
+  limits: Limits,
+  /** The address for alerts about its quota. */
+  alertUrl: z.string().optional(),
+  domains: z.array(z.string()),
+}).meta({ id: 'App' });
 const CreatedKey = z.object({ keyId: z.string(), apiKey: z.string() });
 
 export const APP_OPERATIONS = {

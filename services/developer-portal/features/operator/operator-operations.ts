@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Audit } from '#shared/contracts/apps/audit.ts';
-import { Tier, TierLimits } from '#shared/contracts/apps/client-app.ts';
+import { ClientApp, Tier, TierLimits } from '#shared/contracts/apps/client-app.ts';
 import { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { AUDIT_POSITION } from '#shared/stores/audit/audit-trail.ts';
@@ -34,16 +34,8 @@ export const OperatorAccount = z.object({
   ...accountMembers,
   apps: count,
 });
-export const OperatorApp = z
-  .object({
-    clientId: z.string(),
-    name: z.string(),
-    accountId: z.string(),
-    email: z.string(),
-    tier: Tier,
-    suspended: z.boolean(),
-    scope: ScopeAnswer,
-  })
+export const OperatorApp = ClientApp.pick({ clientId: true, name: true, accountId: true, suspended: true })
+  .extend({ email: z.string(), tier: Tier, scope: ScopeAnswer })
   .meta({ id: 'OperatorApp' });
 export const OPERATOR_OPERATIONS = {
   listScopeRequests: {
