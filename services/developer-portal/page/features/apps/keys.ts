@@ -1,6 +1,6 @@
 import { type App, type Key, sends } from '../../lib/api.ts';
 import { formatDate } from '../../lib/format.ts';
-import { html, useState } from '../../lib/html.ts';
+import { html, useState, type VNode } from '../../lib/html.ts';
 import { keptKeys, useApp } from '../../lib/session.ts';
 import { Checkbox, Confirm, Fault, Field, MakeSecrets, openDialog, ReplaceSecret } from '../../ui/form.ts';
 import { Empty, PageHead } from '../../ui/page.ts';
@@ -45,9 +45,6 @@ function Permissions() {
     }`;
 }
 
-export const PermissionBadges = ({ of: { permissions } }: { of: Key }) =>
-  permissions.length < PERMISSIONS.length && html`<${Badge}>Only ${permissions.join(' and ')}<//>`;
-
 export function Keys() {
   const { app, clientId, reload, may } = useApp();
   const [showsDead, setShowsDead] = useState(false);
@@ -89,38 +86,36 @@ export function Keys() {
         send=${sends('DELETE /api/apps/:clientId/keys/:keyId', { clientId, keyId })}>
         <p>Requests with <code>${prefix}…${lastFour}</code> are refused with 401 from now on. This cannot be undone.</p>
       <//>`);
-  const drawKey = (key: Key) => {
-    const { keyId, name, prefix, lastFour, marketplace, createdAt, expiresAt, revokedAt, lastUsedAt } = key;
-    const isLive = !isDead(key);
-    return html`<li key=${keyId}>
-      <div class="grow">
-        <p class="row-title">${name} ${marketplace && html`<${Badge}>Marketplace<//>`} <${PermissionBadges} of=${key} /></p>
-        <p class="sub"><code>${prefix}…${lastFour}</code></p>
-      </div>
-      <p class="sub facts">
-        <${KeyUse} at=${lastUsedAt} />
-        <span>Created ${formatDate(createdAt)}</span>
-        ${revokedAt && html`<span>Revoked <${Time} at=${revokedAt} /></span>`}
-        ${!revokedAt && expiresAt && html`<span>${isLive ? 'Expires' : 'Expired'} <${Time} at=${expiresAt} /></span>`}
-      </p>
-      ${
-        isLive &&
-        html`<div class="row-actions">
-          ${may('rollKey') && html`<button type="button" aria-label=${`Roll ${name}`} onClick=${() => roll(key)}>Roll</button>`}
-          ${may('revokeKey') && html`<button type="button" class="danger-quiet" aria-label=${`Revoke ${name}`} onClick=${() => revoke(key)}>Revoke</button>`}
-        </div>`
-      }
-    </li>`;
-  };
+  const actionsOf = (key: Key) => html`<div class="row-actions">
+    ${may('rollKey') && html`<button type="button" aria-label=${`Roll ${key.name}`} onClick=${() => roll(key)}>Roll</button>`}
+    ${may('revokeKey') && html`<button type="button" class="danger-quiet" aria-label=${`Revoke ${key.name}`} onClick=${() => revoke(key)}>Revoke</button>`}
+  </div>`;
   return html`
     <${PageHead} title="API keys" aside=${may('createKey') && html`<button type="button" class="primary" onClick=${create}>Create key</button>`}>
       <p class="sub">Sent as <code>x-api-key</code>. A revoked key stops working within a second, 30 seconds at worst.</p>
     <//>
-    <${Rows} empty=${html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`}>${app.keys.filter((key) => !isDead(key)).map(drawKey)}<//>
+    <${Rows} empty=${html`<${Empty} title="No working key"><p>Checks of this app need one.</p><//>`}>${app.keys.filter((key) => !isDead(key)).map((key) => drawKey(key, actionsOf(key)))}<//>
     ${dead.length > 0 && html`<button type="button" class="plain" aria-expanded=${showsDead} onClick=${() => setShowsDead(!showsDead)}>${showsDead ? 'Hide' : 'Show'} revoked and expired keys (${dead.length})</button>`}
-    ${showsDead && html`<ul class="rows dim">${dead.map(drawKey)}</ul>`}
+    ${showsDead && html`<ul class="rows dim">${dead.map((key) => drawKey(key))}</ul>`}
   `;
 }
 
-export const KeyUse = ({ at }) =>
-  at ? html`<span>Used <${Time} at=${at} /></span>` : html`<span>Never used</span>`;
+/** A row of a list of keys. */
+export function drawKey(key: Key, actions?: VNode) {
+  const { keyId, name, prefix, lastFour, marketplace, permissions, createdAt, expiresAt } = key;
+  const { revokedAt, lastUsedAt } = key;
+  return html`<li key=${keyId}>
+    <div class="grow">
+      <p class="row-title break">${name} ${marketplace && html`<${Badge}>Marketplace<//>`}
+        ${' '}${permissions.length < PERMISSIONS.length && html`<${Badge}>Only ${permissions.join(' and ')}<//>`}</p>
+      <p class="sub"><code>${prefix}…${lastFour}</code></p>
+    </div>
+    <p class="sub facts">
+      ${lastUsedAt ? html`<span>Used <${Time} at=${lastUsedAt} /></span>` : html`<span>Never used</span>`}
+      <span>Created ${formatDate(createdAt)}</span>
+      ${revokedAt && html`<span>Revoked <${Time} at=${revokedAt} /></span>`}
+      ${!revokedAt && expiresAt && html`<span>${isDead(key) ? 'Expired' : 'Expires'} <${Time} at=${expiresAt} /></span>`}
+    </p>
+    ${actions}
+  </li>`;
+}

@@ -8,7 +8,7 @@ import { Identifier } from '../../ui/copy.ts';
 import { Confirm, openDialog, SearchField, Segments } from '../../ui/form.ts';
 import { Card, Empty, loadedPage, Paged, PageHead } from '../../ui/page.ts';
 import { Badge, choicesOf, Facts, limitPairs, Rows, StateBadge, Time } from '../../ui/values.ts';
-import { KeyUse, PermissionBadges } from '../apps/keys.ts';
+import { drawKey } from '../apps/keys.ts';
 import { ScopeTexts } from '../apps/scope.ts';
 import { RecentAudit } from './audit.ts';
 
@@ -72,15 +72,7 @@ export function OperatorApp({ item }) {
     </div>
     ${app.scope.purpose && html`<${Card} title="Scope"><${ScopeTexts} ...${app.scope} /><//>`}
     <${Card} title="API keys"><${Rows} class="inner" empty=${html`<${Empty} title="No key"><p>This app cannot be used.</p><//>`}>${app.keys.map(
-      (key) => {
-        const { keyId, name, prefix, lastFour, marketplace, revokedAt, expiresAt, lastUsedAt } = key;
-        return html`<li key=${keyId}>
-        <div class="grow"><p class="break">${name}</p><p class="sub"><code>${prefix}…${lastFour}</code> · <code>${keyId}</code></p></div>
-        <div class="badges">${marketplace && html`<${Badge}>Marketplace<//>`}<${PermissionBadges} of=${key} />${revokedAt && html`<${Badge} tone="bad">Revoked<//>`}</div>
-        <p class="sub facts"><${KeyUse} at=${lastUsedAt} />
-          ${expiresAt && html`<span>Expires <${Time} at=${expiresAt} /></span>`}</p>
-      </li>`;
-      },
+      (key) => drawKey(key, html`<code class="sub">${key.keyId}</code>`),
     )}<//><//>
     <${Card} title="Batches"><${Rows} class="inner" empty=${html`<p class="sub">No batch with stored results.</p>`}>${app.batches.map(
       ({ requestId, status, done, entries, acceptedAt }) => html`<li key=${requestId}>
