@@ -1,4 +1,4 @@
-import { type Limits, sends } from '../../lib/api.ts';
+import { type Answer, type Limits, sends } from '../../lib/api.ts';
 import { formatCount, formatDate, formatMinute, formatPlural } from '../../lib/format.ts';
 import { html, useState } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
@@ -11,33 +11,22 @@ import { Badge, Facts, LIMITS, limitPairs, Rows } from '../../ui/values.ts';
 import { AppBadges } from './apps.ts';
 import { RecentAudit } from './audit.ts';
 
-type SomeAccount = { accountId: string; email: string; tier: string; limits: Limits };
+type OpenAccount = Answer<'GET /api/operator/accounts/:accountId'>;
 
 const TIERS = ['free', 'paid', 'enterprise'];
 
 export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
   const pages = usePages('GET /api/operator/accounts', {}, 'accounts', 'after', { query }, 'accountId');
-  const mayChange = useMayChange();
   return html`
     <${PageHead} title="Accounts" />
     <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />
     <${Paged} of=${pages} empty=${html`<${Empty} title="Nothing found"><p>No account matches.</p><//>`}><ul class="rows">${pages.rows.map(
-      (account) => {
-        const { accountId, email, tier, operator, limits, apps } = account;
-        return html`<li key=${accountId}>
-          <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
-            <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
-          <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
-          ${
-            mayChange &&
-            html`<div class="row-actions">
-            ${!operator && html`<button type="button" aria-label=${`Reset password of ${email}`} onClick=${() => openDialog(drawResetLink(account, pages.first.reload))}>Reset password</button>`}
-            <button type="button" aria-label=${`Set tier of ${email}`} onClick=${() => openDialog(html`<${SetTier} after=${pages.first.reload} data=${account} />`)}>Set tier</button>
-          </div>`
-          }
-        </li>`;
-      },
+      ({ accountId, email, tier, operator, limits, apps }) => html`<li key=${accountId}>
+        <div class="grow"><a class="row-link break" href=${`/operator/accounts/${encodeURIComponent(accountId)}`}>${email}</a>
+          <p class="sub">${formatPlural(apps, 'app')} · ${formatCount(limits.requestsPerSecond)} per second · ${formatCount(limits.requestsPerMonth)} per month</p></div>
+        <div class="badges">${operator && html`<${Badge} tone="warn">Operator<//>`}<${Badge}>${tier}<//></div>
+      </li>`,
     )}</ul><//>
   `;
 }
@@ -89,7 +78,7 @@ export function OperatorAccount({ item }) {
   });
 }
 
-const drawResetLink = ({ accountId, email }: SomeAccount, after) => html`<${MakeSecrets} after=${after}
+const drawResetLink = ({ accountId, email }: OpenAccount, after) => html`<${MakeSecrets} after=${after}
   title="Make a link for a new password?" submit="Make link"
   send=${sends('POST /api/operator/accounts/:accountId/reset-link', { accountId })}
   show=${({ token, expiresAt }) => ({
@@ -102,7 +91,7 @@ const drawResetLink = ({ accountId, email }: SomeAccount, after) => html`<${Make
 
 /** Sets the tier of an account, and the limits of an enterprise account. The name of a limit's
  * field is the pointer of its faults, the page's and the server's. */
-function SetTier({ data, after }: { data: SomeAccount; after: () => void }) {
+function SetTier({ data, after }: { data: OpenAccount; after: () => void }) {
   const { accountId, email, tier: current, limits } = data;
   const [tier, setTier] = useState(current);
   const send = sends('POST /api/operator/accounts/:accountId/tier', { accountId }, (values) => {

@@ -27,21 +27,15 @@ const drawSuspension = ({ clientId, name, suspended }, after) =>
 export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
   const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
-  const mayChange = useMayChange();
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
     <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />
     <${Paged} of=${pages} empty=${html`<${Empty} title="Nothing found"><p>No app matches.</p><//>`}><ul class="rows">${pages.rows.map(
-      (app) => {
-        const action = app.suspended ? 'Resume' : 'Suspend';
-        const button = html`<button type="button" aria-label=${`${action} ${app.name}`} onClick=${() => openDialog(drawSuspension(app, pages.first.reload))}>${action}</button>`;
-        return html`<li key=${app.clientId}>
-          <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
-            <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
-          <div class="badges"><${AppBadges} app=${app} /></div>
-          ${mayChange && html`<div class="row-actions">${button}</div>`}
-        </li>`;
-      },
+      (app) => html`<li key=${app.clientId}>
+        <div class="grow"><a class="row-link break" href=${`/operator/apps/${encodeURIComponent(app.clientId)}`}>${app.name}</a>
+          <p class="sub break">${app.email} · <code>${app.clientId}</code></p></div>
+        <div class="badges"><${AppBadges} app=${app} /></div>
+      </li>`,
     )}</ul><//>
   `;
 }
