@@ -268,7 +268,40 @@ test('a hanging chain affects only its own rules', async () => {
   expect(Object.keys(result.blocks)).toEqual(['31337']);
 });
 
+test('a head that no node has costs no verdict, although the endpoint that names it is the fastest', async () => {
+  const liar = await aProxy('false-head');
+  const others = await Promise.all([1, 2, 3].map(() => aProxy({ kind: 'none', delayMs: 30 })));
+  await using chains = connectTestChains([{ urls: [liar, ...others].map(({ url }) => url) }]);
+  for (let round = 0; round < 8; round++) {
+    expect(grantedOf(await chains.judge({ account, rules: [aRule()] }))).toEqual([true]);
+    await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+  }
+});
+
 describe('with a quorum of 2', () => {
+  test('no endpoint alone sets checks back to an old block by an invented time', async () => {
+    const liar = await aProxy('old-head');
+    const others = await Promise.all([1, 2].map(() => aProxy({ kind: 'none', delayMs: 30 })));
+    const urls = [liar, ...others].map(({ url }) => url);
+    await using chains = connectTestChains([{ urls, quorum: 2 }]);
+    for (let round = 0; round < 5; round++) {
+      await callJsonRpc(rpcUrl, 'anvil_mine', ['0x1']);
+      const head = (await callJsonRpc(rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as {
+        number: string;
+        timestamp: string;
+      };
+      const { blocks } = await chains.judge({ account, rules: [aRule()] });
+      const { number = 0, timestamp } = blocks['31337'] ?? {};
+      // A head is at most 500 ms old, and one of this file's other blocks may have come meanwhile.
+      expect(number).toBeGreaterThan(Number(head.number) - 5);
+      const own = (await callJsonRpc(rpcUrl, 'eth_getBlockByNumber', [
+        `0x${number.toString(16)}`,
+        false,
+      ])) as { timestamp: string };
+      expect(timestamp).toBe(Number(own.timestamp));
+    }
+  });
+
   test('two honest endpoints outvote a lying one', async () => {
     const liar = await aProxy('altered-balance');
     const [one, two] = [await aProxy(), await aProxy()];

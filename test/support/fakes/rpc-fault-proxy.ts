@@ -24,6 +24,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * - `earlier-state` and `later-state` run a call in the context of its block over the state of the
  *   block before, or of the newest one (then heads are old); `other-hashes`: `BLOCKHASH` is not the
  *   hash of a header, as on some zk rollups; `earlier-times`: headers say an hour less;
+ * - `false-head` names a head that no node has; `old-head` names an old one, with the newest time;
  * - `other-native-unit`: `eth_getBalance` has ten decimals more than the EVM, as Hedera's has (no
  *   fault either);
  * - `hash-hangs` never answers a call that names its block by hash, as ganache-cli 6 does;
@@ -58,6 +59,8 @@ export type FaultKind =
   | 'later-state'
   | 'other-hashes'
   | 'earlier-times'
+  | 'false-head'
+  | 'old-head'
   | 'other-native-unit'
   | 'hash-hangs'
   | 'no-logs'
@@ -88,6 +91,8 @@ type Call = { id: unknown; method: string; params: unknown[] };
 type Answer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
 
 const STALE_BLOCKS = 30;
+/** Few enough for a probe, which reads some blocks below the head. */
+const FALSE_BLOCKS = 8;
 const ENDLESS_CHUNK = 'x'.repeat(64 * 1024);
 const FIRST_BLOCK = '0x1';
 const LOG_BLOCKS_MAX = 10;
@@ -224,6 +229,15 @@ async function answer(
     const timestamp = `0x${(Number(header?.timestamp) - 3_600).toString(16)}`;
     return { ...given, result: header && { ...header, timestamp } };
   }
+  if (kind === 'false-head' && isOfHead(call)) {
+    const header = given.result as { readonly number: string };
+    const number = `0x${(Number(header.number) + FALSE_BLOCKS).toString(16)}`;
+    return { ...given, result: { ...header, number, hash: `0x${'fa'.repeat(32)}` } };
+  }
+  if (kind === 'old-head' && isOfHead(call)) {
+    const { timestamp } = (await forward(target, call)).result as { readonly timestamp: string };
+    return { ...given, result: { ...(given.result as object), timestamp } };
+  }
   if (kind === 'other-native-unit' && call.method === 'eth_getBalance')
     return { ...given, result: `0x${(BigInt(String(given.result)) * 10n ** 10n).toString(16)}` };
   if (kind === 'parent-blocks' && call.method === 'eth_call')
@@ -264,14 +278,17 @@ async function altered(target: string, call: Call, kind: FaultKind): Promise<Cal
     const state = kind === 'later-state' ? 'latest' : `0x${(Number(number) - 1).toString(16)}`;
     return { ...call, params: [call.params[0], state, call.params[2] ?? {}, { number }] };
   }
-  const isStale = (kind === 'stale-head' || kind === 'later-state') && call.params[0] === 'latest';
-  if (isStale && call.method === 'eth_getBlockByNumber') {
+  const isStale = kind === 'stale-head' || kind === 'later-state' || kind === 'old-head';
+  if (isStale && isOfHead(call)) {
     const { result } = await forward(target, { id: 1, method: 'eth_blockNumber', params: [] });
     const number = Math.max(0, Number(result) - STALE_BLOCKS);
     return { ...call, params: [`0x${number.toString(16)}`, false] };
   }
   return call;
 }
+
+const isOfHead = ({ method, params }: Call): boolean =>
+  method === 'eth_getBlockByNumber' && params[0] === 'latest';
 
 /** The header of the block that a call names. */
 async function headerOf(target: string, { params }: Call): Promise<{ number: string; parentHash: string }> {

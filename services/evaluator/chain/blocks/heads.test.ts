@@ -132,8 +132,9 @@ describe('a head', () => {
   });
 
   test('that was found replaced is doubted, and asked of another endpoint', async () => {
-    const { read, state } = makeHeads([999_999, 8]);
+    const { read, state, clock } = makeHeads([999_999, 8]);
     const gone = [await read()];
+    clock.ms += 4_000;
     expect((await read({}, gone)).number).toBe(8);
     expect(state.doubted).toEqual(['0']);
   });

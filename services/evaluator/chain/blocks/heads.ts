@@ -81,14 +81,16 @@ export class Heads {
    * Returns the block at which a check that begins now reads: a head fetched at most 500 ms ago, or
    * later, and not below `minBlock`.
    *
-   * @param gone blocks that the check has found replaced by a reorg: they are not accepted as heads
+   * @param gone heads that the check could not read at: they are not accepted, and the endpoint that
+   *   named the last one is doubted
    * @throws RpcFailure
    */
-  async read(request: HeadRequest, gone: readonly Block[] = []): Promise<Head> {
+  async read(request: HeadRequest, gone: readonly (Block & Partial<Head>)[] = []): Promise<Head> {
     const { blockTag, minBlock, onWait, signal } = request;
+    const missed = gone.at(-1);
+    if (missed?.from !== undefined) this.#options.pool.doubtHead(missed.from, missed);
     const last = this.#fetch(blockTag, HEAD_AGE_MS_MAX, request);
     const isGone = gone.some(({ hash }) => hash === last.arrived?.hash);
-    if (isGone && last.arrived) this.#options.pool.doubtHead(last.arrived.from, last.arrived);
     const fetched = isGone ? this.#fetch(blockTag, Number.NEGATIVE_INFINITY, request) : last;
     let block = signal.aborted ? undefined : fetched.arrived;
     block ??= await awaitFetch(fetched, signal);
