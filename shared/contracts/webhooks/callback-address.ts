@@ -6,74 +6,11 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A block of addresses: the base address and the length of its prefix in bits. */
 export type Cidr = readonly [base: Address, prefixBits: number];
 
-/** Why an address or a host is refused. Safe to show: it never tells the addresses of a name. */
-type RefusalReason =
-  | 'malformed-host'
-  | 'local-name'
-  | 'unspecified'
-  | 'loopback'
-  | 'private'
-  | 'link-local'
-  | 'multicast'
-  | 'reserved'
-  | 'embedded-ipv4';
-
 /** Most blocks in one allow list; each is compared with every address. */
 const CIDRS_MAX = 64;
 
-const block = (text: string): Cidr => ipaddr.parseCIDR(text);
-
-/**
- * IPv4 that is not global unicast: the IANA IPv4 Special-Purpose Address Registry (RFC 6890) where
- * "globally reachable" is false, with multicast (RFC 5771) and the retired 6to4 relay anycast (RFC
- * 7526).
- */
-const IPV4_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
-  [block('0.0.0.0/8'), 'unspecified'],
-  [block('10.0.0.0/8'), 'private'],
-  [block('100.64.0.0/10'), 'private'],
-  [block('127.0.0.0/8'), 'loopback'],
-  [block('169.254.0.0/16'), 'link-local'],
-  [block('172.16.0.0/12'), 'private'],
-  [block('192.0.0.0/24'), 'reserved'],
-  [block('192.0.2.0/24'), 'reserved'],
-  [block('192.88.99.0/24'), 'reserved'],
-  [block('192.168.0.0/16'), 'private'],
-  [block('198.18.0.0/15'), 'reserved'],
-  [block('198.51.100.0/24'), 'reserved'],
-  [block('203.0.113.0/24'), 'reserved'],
-  [block('224.0.0.0/4'), 'multicast'],
-  [block('240.0.0.0/4'), 'reserved'],
-];
-
-/**
- * IPv6 blocks that are refused, each with its reason. The first match counts. An address outside of
- * this list and of 2000::/3, the only block that IANA has assigned as global unicast, is refused as
- * reserved.
- */
-const IPV6_REFUSED: readonly (readonly [Cidr, RefusalReason])[] = [
-  [block('::/128'), 'unspecified'],
-  [block('::1/128'), 'loopback'],
-  [block('::/96'), 'embedded-ipv4'], // IPv4-compatible, RFC 4291 2.5.5.1
-  [block('::ffff:0:0/96'), 'embedded-ipv4'], // IPv4-mapped, RFC 4291 2.5.5.2
-  [block('::ffff:0:0:0/96'), 'embedded-ipv4'], // IPv4-translated, RFC 2765
-  [block('64:ff9b::/96'), 'embedded-ipv4'], // NAT64, RFC 6052
-  [block('64:ff9b:1::/48'), 'embedded-ipv4'], // NAT64 of a local network, RFC 8215
-  [block('2002::/16'), 'embedded-ipv4'], // 6to4, RFC 3056
-  [block('2001::/32'), 'embedded-ipv4'], // Teredo, RFC 4380
-  [block('2001::/23'), 'reserved'], // IETF protocol assignments, RFC 2928
-  [block('2001:db8::/32'), 'reserved'], // documentation, RFC 3849
-  [block('3fff::/20'), 'reserved'], // documentation, RFC 9637
-  [block('fe80::/10'), 'link-local'],
-  [block('fec0::/10'), 'private'], // site-local, deprecated by RFC 3879
-  [block('fc00::/7'), 'private'],
-  [block('ff00::/8'), 'multicast'],
-];
-const IPV6_GLOBAL_UNICAST = block('2000::/3');
-export const JUDGED_BLOCKS: readonly Cidr[] = [
-  ...[...IPV4_REFUSED, ...IPV6_REFUSED].map(([cidr]) => cidr),
-  IPV6_GLOBAL_UNICAST,
-];
+/** The only block that IANA has assigned as global unicast. */
+const IPV6_GLOBAL_UNICAST: Cidr = ipaddr.parseCIDR('2000::/3');
 
 /** ISATAP (RFC 5214): 0:5efe or 200:5efe in the middle of any prefix, an IPv4 address behind it. */
 const embedsIsatap = (address: ipaddr.IPv6): boolean =>
@@ -81,11 +18,6 @@ const embedsIsatap = (address: ipaddr.IPv6): boolean =>
 
 const isInside = (address: Address, [base, prefixBits]: Cidr): boolean =>
   address.kind() === base.kind() && address.match(base, prefixBits);
-
-const firstMatch = (
-  address: Address,
-  table: readonly (readonly [Cidr, RefusalReason])[],
-): RefusalReason | undefined => table.find(([cidr]) => isInside(address, cidr))?.[1];
 
 /**
  * Parses a comma-separated list of CIDR blocks. A bare address is a block of one; empty text is an
@@ -127,22 +59,24 @@ const isStrictAddress = (text: string): boolean =>
  * Judges an IP address in text form, as a resolver or a socket gives it (an IPv6 zone is refused).
  *
  * An address inside `allowed` passes; an IPv4-mapped one passes if its IPv4 address is inside.
- * Everything else that is not global unicast is refused, so an unlisted block is refused too.
+ * Everything else that is not global unicast is refused: the blocks of IANA's special-purpose
+ * registries, as ipaddr.js lists them, multicast, and all of IPv6 outside of 2000::/3.
  *
- * @returns the reason of the refusal, or `undefined` if the address may be dialled.
+ * @returns the reason of the refusal, which never tells the addresses of a name, or `undefined` if
+ *   the address may be dialled.
  *
  * @example
- * refuseAddress('169.254.169.254', []); // 'link-local'
+ * refuseAddress('169.254.169.254', []); // 'linkLocal'
  * refuseAddress('8.8.8.8', []); // undefined
  */
-export function refuseAddress(text: string, allowed: readonly Cidr[]): RefusalReason | undefined {
+export function refuseAddress(text: string, allowed: readonly Cidr[]): string | undefined {
   if (!isStrictAddress(text)) return 'malformed-host';
   const address = ipaddr.parse(text);
   const unmapped = ipaddr.process(text);
   if (allowed.some((cidr) => isInside(address, cidr) || isInside(unmapped, cidr))) return undefined;
-  if (address instanceof ipaddr.IPv4) return firstMatch(address, IPV4_REFUSED);
-  const reason = firstMatch(address, IPV6_REFUSED);
-  if (reason !== undefined) return reason;
+  const range = address.range();
+  if (range !== 'unicast') return range;
+  if (address instanceof ipaddr.IPv4) return undefined;
   if (address.zoneId !== undefined || !isInside(address, IPV6_GLOBAL_UNICAST)) return 'reserved';
   return embedsIsatap(address) ? 'embedded-ipv4' : undefined;
 }
@@ -162,7 +96,7 @@ const LOCAL_NAME = /(^|\.)(localhost|local|internal)$/;
  * refuseCallbackHost('[::1]', parseCidrs('::1/128')); // undefined
  * refuseCallbackHost('hooks.example.com', []); // undefined
  */
-export function refuseCallbackHost(hostname: string, allowed: readonly Cidr[]): RefusalReason | undefined {
+export function refuseCallbackHost(hostname: string, allowed: readonly Cidr[]): string | undefined {
   const host = normaliseHost(hostname);
   if (host === undefined) return 'malformed-host';
   if (host.startsWith('[')) return refuseAddress(host.slice(1, -1), allowed);
