@@ -8,13 +8,13 @@ import {
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';
-const KNOWN = { traceId: TRACE_ID, spanId: SPAN_ID };
+const KNOWN = { traceId: TRACE_ID, spanId: SPAN_ID, isRemote: true };
 
 test.each([
-  ['sampled', `00-${TRACE_ID}-${SPAN_ID}-01`, { ...KNOWN, isSampled: true }],
-  ['not sampled', `00-${TRACE_ID}-${SPAN_ID}-00`, { ...KNOWN, isSampled: false }],
-  ['with flags of a later level', `00-${TRACE_ID}-${SPAN_ID}-03`, { ...KNOWN, isSampled: true }],
-  ['of a later version, with more parts', `cc-${TRACE_ID}-${SPAN_ID}-01-more`, { ...KNOWN, isSampled: true }],
+  ['sampled', `00-${TRACE_ID}-${SPAN_ID}-01`, { ...KNOWN, traceFlags: 1 }],
+  ['not sampled', `00-${TRACE_ID}-${SPAN_ID}-00`, { ...KNOWN, traceFlags: 0 }],
+  ['with flags of a later level', `00-${TRACE_ID}-${SPAN_ID}-03`, { ...KNOWN, traceFlags: 1 }],
+  ['of a later version, with more parts', `cc-${TRACE_ID}-${SPAN_ID}-01-more`, { ...KNOWN, traceFlags: 1 }],
 ])('a traceparent %s is read', (_, text, expected) => {
   expect(parseTraceparent(text)).toEqual(expected);
 });
@@ -34,14 +34,14 @@ test.each([
 });
 
 test('the trace of a record is adopted, and an unreadable one is replaced by a new trace', () => {
-  const carried = formatTraceparent({ ...KNOWN, isSampled: true });
+  const carried = formatTraceparent({ ...KNOWN, traceFlags: 1 });
   expect(adoptTraceparent(carried)).toBe(carried);
   const own = adoptTraceparent('nonsense');
-  expect(parseTraceparent(own)).toMatchObject({ isSampled: false });
+  expect(parseTraceparent(own)).toMatchObject({ traceFlags: 0 });
   expect(own).not.toBe(adoptTraceparent('nonsense'));
 });
 
 test('a formatted traceparent gives its trace id back when parsed', () => {
-  expect(traceIdOf(formatTraceparent({ ...KNOWN, isSampled: false }))).toBe(TRACE_ID);
+  expect(traceIdOf(formatTraceparent({ ...KNOWN, traceFlags: 0 }))).toBe(TRACE_ID);
   expect(traceIdOf(newTraceparent())).toMatch(/^[0-9a-f]{32}$/);
 });

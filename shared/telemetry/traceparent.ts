@@ -1,3 +1,4 @@
+import { type SpanContext, TraceFlags } from '@opentelemetry/api';
 import { makeRandomHex } from '#shared/random-pool.ts';
 
 /*
@@ -8,28 +9,18 @@ import { makeRandomHex } from '#shared/random-pool.ts';
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const LENGTH_MAX = 128;
-const SAMPLED = 1;
-
-type TraceParent = {
-  /** 32 hex digits, not all zero. */
-  readonly traceId: string;
-  /** 16 hex digits, not all zero: the span that is the parent. */
-  readonly spanId: string;
-  /** Whether the parent is recorded. */
-  readonly isSampled: boolean;
-};
 
 /** The trace and span of a `traceparent` header; nothing if it is malformed. */
-export function parseTraceparent(text: string | undefined): TraceParent | undefined {
+export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   if (text === undefined || text.length > LENGTH_MAX) return undefined;
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text) ?? [];
   if (!traceId || !spanId || !flags || (version === '00' && more !== undefined)) return undefined;
-  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED };
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
 }
 
 /** The header in version 00, which parsers of every later version accept. */
-export const formatTraceparent = ({ traceId, spanId, isSampled }: TraceParent): string =>
-  `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+export const formatTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${(traceFlags & TraceFlags.SAMPLED) !== 0 ? '01' : '00'}`;
 
 const newTraceId = makeRandomHex(16);
 const newSpanId = makeRandomHex(8);

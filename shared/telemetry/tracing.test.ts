@@ -17,7 +17,7 @@ test('without an export a span passes on its parent, and the result or error of 
 
 test('without an export and a parent, every piece of work starts a new trace, marked as not recorded', async () => {
   const own = await withSpan('work', {}, async (traceparent) => traceparent);
-  expect(parseTraceparent(own)).toMatchObject({ isSampled: false });
+  expect(parseTraceparent(own)).toMatchObject({ traceFlags: 0 });
   expect(await withSpan('work', {}, async (traceparent) => traceparent)).not.toBe(own);
 });
 
@@ -97,7 +97,7 @@ test('a trace that the sampler leaves out is not exported, and its `traceparent`
   await using collector = await receiveSpans();
   const env = { ...exportTo(collector.endpoint), OTEL_TRACES_SAMPLER: 'always_off' };
   const { traceparent } = printedBy(await runLines(MAKE_SPANS, env));
-  expect(parseTraceparent(traceparent)).toMatchObject({ traceId: 'a'.repeat(32), isSampled: false });
+  expect(parseTraceparent(traceparent)).toMatchObject({ traceId: 'a'.repeat(32), traceFlags: 0 });
   expect(collector.spans).toEqual([]);
 });
 

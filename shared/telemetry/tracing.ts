@@ -6,10 +6,8 @@ import {
   diag,
   isSpanContextValid,
   ROOT_CONTEXT,
-  type SpanContext,
   SpanKind,
   SpanStatusCode,
-  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
@@ -64,9 +62,9 @@ export async function withSpan<T>(
   work: (traceparent: string, note: NoteOnSpan) => Promise<T>,
 ): Promise<T> {
   if (!exporting) return work(options.parent ?? newTraceparent(), noteNothing);
-  const parent = spanContextOf(options.parent);
+  const parent = parseTraceparent(options.parent);
   const links = (options.links ?? []).flatMap((text) => {
-    const linked = spanContextOf(text);
+    const linked = parseTraceparent(text);
     return linked ? [{ context: linked }] : [];
   });
   const base = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
@@ -77,7 +75,7 @@ export async function withSpan<T>(
     if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
   };
   try {
-    const traceparent = traceparentOf(span.spanContext());
+    const traceparent = formatTraceparent(span.spanContext());
     return await context.with(trace.setSpan(base, span), () => work(traceparent, note));
   } catch (error) {
     // The code alone: a message may hold data that only the log may show.
@@ -92,21 +90,6 @@ export async function withSpan<T>(
  * made. */
 export function activeTraceId(): string | undefined {
   return exporting ? trace.getSpanContext(context.active())?.traceId : undefined;
-}
-
-const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
-  formatTraceparent({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
-
-function spanContextOf(text: string | undefined): SpanContext | undefined {
-  const parsed = parseTraceparent(text);
-  if (!parsed) return undefined;
-  const { traceId, spanId, isSampled } = parsed;
-  return {
-    traceId,
-    spanId,
-    traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-    isRemote: true,
-  };
 }
 
 /**
