@@ -8,7 +8,7 @@ type Options = {
   readonly timeoutMs: number;
 };
 
-type Reading = { readonly stop: (problem: Problem) => void };
+type Reading = { readonly name: string; readonly stop: (problem: Problem) => void };
 
 /** The rest of such a body is not read: its connection ends with the answer. */
 const CLOSE = { connection: 'close' };
@@ -26,8 +26,8 @@ const tooSlow = () => new Problem('request-timeout', 'The body did not arrive in
 export class BodyReads {
   readonly #options: Options;
   readonly #shares: FairShares;
-  /** By app, or owner without apps; the oldest first. */
-  readonly #readings = new Map<string, Set<Reading>>();
+  /** The oldest first. */
+  readonly #readings = new Set<Reading>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -44,46 +44,34 @@ export class BodyReads {
    * @throws Problem `overloaded` if the body is displaced, or finds no free slot; `request-timeout`
    */
   async read<T>(owner: Owner, read: () => Promise<T>): Promise<T> {
+    const name = nameOf(owner);
     if (!this.#shares.take(owner)) {
-      const [oldest] = this.#readings.get(nameOf(owner)) ?? [];
+      const oldest = this.#readings.values().find((each) => each.name === name);
       oldest?.stop(tooMany());
       if (!this.#shares.take(owner)) throw tooMany();
     }
     const { promise: stopped, reject } = Promise.withResolvers<never>();
-    let isOver = false;
     const end = () => {
-      if (isOver) return;
-      isOver = true;
+      if (!this.#readings.delete(reading)) return;
       clearTimeout(timer);
-      this.#remove(owner, reading);
+      this.#shares.give(owner);
     };
     const reading: Reading = {
+      name,
       stop(problem) {
         end();
         reject(problem);
       },
     };
     const timer = setTimeout(() => reading.stop(tooSlow()), this.#options.timeoutMs);
-    this.#add(owner, reading);
+    this.#readings.add(reading);
     try {
       return await Promise.race([read(), stopped]);
     } finally {
       end();
     }
   }
-
-  #add(owner: Owner, reading: Reading): void {
-    const others = this.#readings.get(nameOf(owner));
-    if (others) others.add(reading);
-    else this.#readings.set(nameOf(owner), new Set([reading]));
-  }
-
-  #remove(owner: Owner, reading: Reading): void {
-    const others = this.#readings.get(nameOf(owner));
-    others?.delete(reading);
-    if (others?.size === 0) this.#readings.delete(nameOf(owner));
-    this.#shares.give(owner);
-  }
 }
 
+/** The app, or an owner without apps. */
 const nameOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.clientId);
