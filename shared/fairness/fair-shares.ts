@@ -4,8 +4,6 @@ export type AppOwner = { readonly accountId: string; readonly clientId: string }
  * a network address. */
 export type Owner = string | AppOwner;
 
-type Holdings = { total: number; readonly byApp: Map<string, number> };
-
 const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
 
 /** The part of the places that is kept for owners that hold none. */
@@ -47,7 +45,8 @@ export class FairShares {
   readonly #countMax: number;
   readonly #place: number;
   readonly #kept: number;
-  readonly #accounts = new Map<string, Holdings>();
+  readonly #byAccount = new Map<string, number>();
+  readonly #byApp = new Map<string, number>();
   #count = 0;
 
   /** @param place where bytes are shared, the largest single item: so much is a first place */
@@ -63,24 +62,21 @@ export class FairShares {
   }
 
   heldBy(owner: Owner): number {
-    const account = this.#accounts.get(accountOf(owner));
-    if (typeof owner === 'string') return account?.total ?? 0;
-    return account?.byApp.get(owner.clientId) ?? 0;
+    return (typeof owner === 'string' ? this.#byAccount.get(owner) : this.#byApp.get(owner.clientId)) ?? 0;
   }
 
   /** Whether the owner may take `count`, one after the other. */
   hasRoom(owner: Owner, count = 1): boolean {
     const free = this.#countMax - this.#count;
     if (count > free) return false;
-    const account = this.#accounts.get(accountOf(owner));
-    const ofAccount = account?.total ?? 0;
+    const ofAccount = this.#byAccount.get(accountOf(owner)) ?? 0;
     if (ofAccount + count <= this.#place) return true;
     // Before the last one.
     const earlier = count - 1;
     const left = free - earlier - this.#kept - (ofAccount + earlier);
     if (left <= 0) return false;
     if (typeof owner === 'string') return true;
-    const ofApp = account?.byApp.get(owner.clientId) ?? 0;
+    const ofApp = this.heldBy(owner);
     return ofApp + count <= this.#place || ofApp + earlier < left;
   }
 
@@ -97,18 +93,15 @@ export class FairShares {
   }
 
   #change(owner: Owner, by: number): void {
-    const name = accountOf(owner);
-    let account = this.#accounts.get(name);
-    if (account === undefined) {
-      account = { total: 0, byApp: new Map() };
-      this.#accounts.set(name, account);
-    }
-    account.total += by;
     this.#count += by;
-    if (account.total === 0) this.#accounts.delete(name);
-    if (typeof owner === 'string') return;
-    const ofApp = (account.byApp.get(owner.clientId) ?? 0) + by;
-    if (ofApp === 0) account.byApp.delete(owner.clientId);
-    else account.byApp.set(owner.clientId, ofApp);
+    add(this.#byAccount, accountOf(owner), by);
+    if (typeof owner !== 'string') add(this.#byApp, owner.clientId, by);
   }
+}
+
+/** A holder of nothing is forgotten. */
+function add(held: Map<string, number>, name: string, by: number): void {
+  const count = (held.get(name) ?? 0) + by;
+  if (count === 0) held.delete(name);
+  else held.set(name, count);
 }
