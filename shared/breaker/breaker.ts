@@ -28,12 +28,6 @@ type OpenTimes = {
   readonly openMsMax: number;
 };
 
-/**
- * @example
- * const breaker = new Breaker(shareOfWindow(monotonicMs), { openMsMin: 30_000, openMsMax: 600_000 }, monotonicMs);
- * const admission = breaker.admit();
- * if (admission) breaker.record(await attempt(), admission);
- */
 export class Breaker<Outcome> {
   readonly #judge: Judge<Outcome>;
   readonly #times: OpenTimes;

@@ -14,10 +14,6 @@ type Options = {
  * Work that could continue all at once, a few milliseconds of it in each tick of the event loop, by
  * turns of accounts, then of apps: so an account whose thousands of requests arrive, or end, at
  * the same instant delays another one by a turn.
- *
- * @example
- * const ticks = new FairTicks({ msPerTick: 4 });
- * await ticks.turn(app);
  */
 export class FairTicks {
   readonly #share: TickShare;

@@ -7,11 +7,6 @@ import { describeError } from '#shared/errors.ts';
  * @param monotonicMs a clock that never goes back, ms
  * @returns a function that returns how many lines were suppressed since the last one, or
  *   `undefined` if this line must be suppressed too
- *
- * @example
- * const suppressedCount = makeLogThrottle(2_000);
- * const others = suppressedCount();
- * if (others !== undefined) log.warn({ others }, 'record held: retrying');
  */
 export function makeLogThrottle(
   intervalMs: number,
@@ -31,14 +26,8 @@ export function makeLogThrottle(
   };
 }
 
-/**
- * Makes a handler that warns of repeated failures, once per interval, with the number of suppressed
- * warnings as `others`.
- *
- * @example
- * const onError = makeThrottledWarning(log, 'sweeps not continued', 10_000);
- * startRepeating(runSweeps, { intervalMs: 500, onError });
- */
+/** Makes a handler that warns of repeated failures, once per interval, with the number of
+ * suppressed warnings as `others`. */
 export function makeThrottledWarning(
   log: Pick<Logger, 'warn'>,
   message: string,

@@ -30,13 +30,7 @@ freePlaces(ARGV[1])
 return 1
 `;
 
-/**
- * The parts of watches that wait for their results.
- *
- * @example
- * const openParts = makeOpenParts(redis);
- * if (!(await openParts.take(watch, 'watch_7'))) return;
- */
+/** The parts of watches that wait for their results. */
 export function makeOpenParts(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   const give = makeScript<number>(redis, GIVE);
