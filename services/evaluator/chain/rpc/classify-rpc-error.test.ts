@@ -20,6 +20,8 @@ test.each([
   [3, 'execution reverted: ERC721: invalid token ID', 'reverted'],
   [-32_000, 'execution reverted', 'reverted'],
   [-32_015, 'VM execution error: revert', 'reverted'],
+  [-32_603, 'Error: Transaction reverted without a reason string', 'reverted'],
+  [-32_603, 'Error: VM Exception while processing transaction: reverted with custom error', 'reverted'],
   [-32_603, 'VM Exception while processing transaction: revert rate limit', 'reverted'],
   [-32_000, 'invalid opcode: INVALID', 'gas-exhausted'],
   [-32_003, 'EVM error InvalidFEOpcode', 'gas-exhausted'],

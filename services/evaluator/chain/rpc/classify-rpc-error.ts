@@ -21,7 +21,7 @@ const PATTERNS: readonly (readonly [RegExp, FailureKind])[] = [
   // these words: a revert of `ownerOf` may mean "not owned", and an "upstream reverted the
   // connection" is none.
   [
-    /\bexecution reverted\b|^(error: )?vm exception while processing transaction: revert|^transaction reverted\b|^revert(ed)?\b/i,
+    /\bexecution reverted\b|^(error: )?(vm exception while processing transaction: revert|transaction reverted\b|revert(ed)?\b)/i,
     'reverted',
   ],
   [
