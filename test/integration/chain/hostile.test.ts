@@ -191,11 +191,15 @@ describe.each(['reader', 'multicall3', 'plain'] as const)('read by %s', (method)
     expect(errors).toMatchObject([{ ruleIndex: 2, code: 'call-reverted', retryable: false }]);
   });
 
-  test('an ownerOf that uses up all gas is undetermined, even on an ERC721', async () => {
+  test('an ownerOf that uses up all gas, or fails by an assertion, is undetermined, even on an ERC721', async () => {
     await using chains = await connect();
     const proxy = await deployCode(rpcUrl, proxyTo(hostile.ownerThrowsErc721));
     // A plain call does not show how much gas the callee of a proxy used.
-    const throwing = method === 'plain' ? [hostile.ownerThrowsErc721] : [hostile.ownerThrowsErc721, proxy];
+    const throwing = [
+      hostile.ownerThrowsErc721,
+      hostile.ownerAssertsErc721,
+      ...(method === 'plain' ? [] : [proxy]),
+    ];
     const rules = [
       ...throwing.map((contract) => rule('ERC721', contract, { tokenId: '1' })),
       rule('ERC721', demoTokens.erc721, { tokenId: '900' }),

@@ -31,6 +31,8 @@ const balanceAndDecimals = (decimals: string): string =>
 export const proxyTo = (target: string): string =>
   `363d3d373d3d3d363d73${target.replace(/^0x/, '')}5af43d82803e903d91602b57fd5bf3`;
 const SUPPORTS_INTERFACE = '01ffc9a7';
+/** How `assert(false)` ends since Solidity 0.8. */
+const REVERT_WITH_PANIC_1 = `7f${'4e487b71'.padEnd(64, '0')}600052600160235360246000fd`;
 /** Code that tests whether the first argument is this interface id. */
 const isInterface = (id: string): string => `7f${id.padEnd(64, '0')}60043514${RETURN_WORD}`;
 
@@ -54,6 +56,10 @@ export const HOSTILE_CODE = {
   ownerRevertsErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('80ac58cd') }, REVERT),
   ownerRevertsDraftErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('9a20483d') }, REVERT),
   ownerThrowsErc721: dispatch({ [SUPPORTS_INTERFACE]: isInterface('80ac58cd'), [OWNER_OF]: 'fe' }, REVERT),
+  ownerAssertsErc721: dispatch(
+    { [SUPPORTS_INTERFACE]: isInterface('80ac58cd'), [OWNER_OF]: REVERT_WITH_PANIC_1 },
+    REVERT,
+  ),
   decimalsRevert: balanceAndDecimals(REVERT),
   decimals255: balanceAndDecimals(push(255) + RETURN_WORD),
   decimals256: balanceAndDecimals(push(256) + RETURN_WORD),

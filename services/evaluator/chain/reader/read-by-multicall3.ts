@@ -1,6 +1,7 @@
 import { DECIDING_REVERT, failed, isOfContract, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
+import { isAssertion } from '../rpc/classify-rpc-error.ts';
 import { type FailureKind, isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
 import { calldataOf, ERC721_PROOFS, readReturned } from './calldata.ts';
@@ -214,7 +215,7 @@ async function readTogether(
         const answer = sound?.[place];
         const reading = answer && (readingOf(read, answer) ?? revertOf(read, answer));
         byRead.set(read, reading ?? PERHAPS_OUT_OF_GAS);
-        if (answer?.success === false && read.kind === 'owner') failing.push(read);
+        if (answer?.success === false && read.kind === 'owner' && reading) failing.push(read);
       }
       if (failing.length > 0) disowned.push(failing);
     }
@@ -246,9 +247,12 @@ function isGauged(answered: GroupAnswer | undefined): answered is readonly Aggre
   return burned?.success === false && gauge?.success === false && gauge.data === REQUIRED_CALL_FAILED;
 }
 
-/** The reading of a call that failed although it had enough gas. */
-const revertOf = ({ kind }: Read, { data }: AggregatedAnswer): Reading =>
-  kind === 'call' && data !== '' ? DECIDING_REVERT : failed('call-reverted');
+/** The reading of a call that failed although it had enough gas; none of an `ownerOf` that failed by
+ * an assertion, which is treated like used-up gas. */
+function revertOf({ kind }: Read, { data }: AggregatedAnswer): Reading | undefined {
+  if (kind === 'owner' && isAssertion(data)) return undefined;
+  return kind === 'call' && data !== '' ? DECIDING_REVERT : failed('call-reverted');
+}
 
 /** The reading of an id whose `ownerOf` reverted; nothing if it is unknown whether the contract is
  * an ERC721. */
@@ -300,7 +304,8 @@ async function readIsolated(
   // Its answer depends on the caller, so another way of reading would get a different one.
   if (explained.ok && (explained.value !== 0n || read.kind === 'call')) return failed('call-reverted');
   if (!isSound || again?.success !== false) return failed('gas-exhausted');
-  if (read.kind !== 'owner') return revertOf(read, once);
+  const reverted = revertOf(read, once);
+  if (read.kind !== 'owner' || reverted === undefined) return reverted ?? failed('gas-exhausted');
   const isOfEndpoint = (kind: FailureKind) => kind !== 'timeout';
   return disownedAs(await proveErc721(call, read.contract, isOfEndpoint)) ?? failed('gas-exhausted');
 }

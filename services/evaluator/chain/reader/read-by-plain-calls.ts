@@ -27,7 +27,7 @@ export async function readByPlainCalls(
   const at = blockParameter(block, pin);
   const requests = reads.map((read) => requestOf(read, block, at));
   const outcomes = await callEach(endpoint, requests, signal, verified);
-  const disowned = reads.filter(({ kind }, index) => kind === 'owner' && hasReverted(outcomes[index]));
+  const disowned = reads.filter(({ kind }, index) => kind === 'owner' && isDisowned(outcomes[index]));
   const contracts = [...new Set(disowned.map(({ contract }) => contract))];
   const proofs = contracts.flatMap((contract) => ERC721_PROOFS.map((data) => callOf(contract, data, at)));
   const proved = await callEach(endpoint, proofs, signal, verified);
@@ -69,16 +69,20 @@ const callOf = (to: string, data: string, at: string): RpcRequest => ({
   params: `[{"to":"${to}","data":"0x${data}"},${at}]`,
 });
 
-const hasReverted = (outcome: RpcOutcome | undefined): boolean =>
-  outcome?.ok === false && outcome.failure.kind === 'reverted';
+/** Whether an `ownerOf` says that nobody owns the id. */
+const isDisowned = (outcome: RpcOutcome | undefined): boolean =>
+  outcome?.ok === false && outcome.failure.kind === 'reverted' && !outcome.failure.isAssertion;
 
 function judgeOutcome(read: Read, outcome: RpcOutcome | undefined, block: Block, isErc721: boolean): Reading {
   if (outcome === undefined) throw new RpcFailure('malformed');
   if (!outcome.ok) {
-    if (!hasReverted(outcome)) return outcome.failure.reading;
-    if (read.kind === 'owner') return isErc721 ? { ok: true, value: 0n } : DECIDING_REVERT;
-    const isReasoned = read.kind === 'call' && outcome.failure.hasRevertData;
-    return isReasoned ? DECIDING_REVERT : outcome.failure.reading;
+    const { kind, isAssertion, hasRevertData, reading } = outcome.failure;
+    if (kind !== 'reverted') return reading;
+    if (read.kind === 'owner') {
+      if (isAssertion) return failed('gas-exhausted');
+      return isErc721 ? { ok: true, value: 0n } : DECIDING_REVERT;
+    }
+    return read.kind === 'call' && hasRevertData ? DECIDING_REVERT : reading;
   }
   const { result } = outcome;
   if (read.kind === 'time') {

@@ -19,7 +19,8 @@
 //              the number of words that there must be (1), the length of the calldata (2, at most 1024)
 //            7 time of the block
 // status     0 ok            1 no code at the address      2 reverted with data     3 not the words asked for
-//            4 the stipend was used up          5 not tried: too little gas left    6 failed without data
+//            4 the stipend was used up, or ownerOf failed by an assertion
+//            5 not tried: too little gas left                 6 failed without data
 //            7 ownerOf reverted, and the contract says by ERC165 that it is an ERC721
 //            8 answered, and the stipend was used up: a contract may go on after a call of its own ran out of gas
 //
@@ -148,7 +149,13 @@ object "Reader" {
             }
             default {
               status := 2
-              if iszero(returndatasize()) { status := 6 }
+              switch returndatasize()
+              case 0 { status := 6 }
+              case 36 {
+                returndatacopy(0, 0, 36)
+                let is_assertion := and(eq(shr(224, mload(0)), 0x4e487b71), eq(mload(4), 1)) // Panic(1)
+                if and(eq(kind, 3), is_assertion) { status := 4 }
+              }
             }
             // A proxy keeps a 64th per level of what its callee burned.
             if gt(used, sub(stipend, shr(3, stipend))) {

@@ -1,4 +1,4 @@
-import { classifyRpcError } from './classify-rpc-error.ts';
+import { classifyRpcError, isAssertion } from './classify-rpc-error.ts';
 
 // Answers of real clients and providers, as they were published.
 test.each([
@@ -79,6 +79,22 @@ test.each([
   [undefined, 'gas-exhausted'],
 ] as const)('a failed execution with the data %j is %s', (data, expected) => {
   expect(classifyRpcError({ code: -32_015, message: 'VM execution error.', data })).toBe(expected);
+});
+
+const PANIC = `4e487b71${'0'.repeat(63)}`;
+test.each([
+  [`0x${PANIC}1`, true],
+  [`${PANIC}1`, true],
+  [`0x${PANIC}1`.toUpperCase().replace('X', 'x'), true],
+  [`Reverted 0x${PANIC}1`, true],
+  [`err: 0x${PANIC}1 (supplied gas 36000000)`, true],
+  // An index out of bounds is how some collections refuse an id that does not exist.
+  [`0x${'4e487b71'.padEnd(70, '0')}32`, false],
+  [`0x${PANIC}100`, false],
+  [`0x08c379a0${PANIC}1`, false],
+  ['', false],
+])('whether the data %j is a failed assertion: %s', (data, expected) => {
+  expect(isAssertion(data)).toBe(expected);
 });
 
 test('takes time in proportion to the length of a hostile text', () => {

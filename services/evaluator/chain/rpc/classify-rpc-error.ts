@@ -112,3 +112,11 @@ const kindOf = (text: string): FailureKind | undefined =>
 /** Whether the data of an error holds bytes that a contract reverted with; some clients put words
  * around them. */
 export const isRevertData = (data: string): boolean => /^(?:Reverted |err: )?0x[0-9a-fA-F]{2}/.test(data);
+
+/**
+ * Whether the data of an error, or what a call returned, is `Panic(1)`: so `assert` fails since
+ * Solidity 0.8; before, it was an invalid opcode. It says that the contract is broken, and nothing
+ * about what was asked.
+ */
+export const isAssertion = (data: string): boolean =>
+  /^(?:(?:Reverted |err: )?0x)?4e487b710{63}1(?![0-9a-f])/i.test(data);

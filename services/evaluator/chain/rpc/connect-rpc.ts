@@ -3,7 +3,13 @@ import { brotliDecompress, unzip } from 'node:zlib';
 import { type Dispatcher, errors, Pool, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import { LearnedLimit } from '../endpoints/learned-limit.ts';
-import { classifyRpcError, isAnyLimit, isRevertData, type RpcErrorObject } from './classify-rpc-error.ts';
+import {
+  classifyRpcError,
+  isAnyLimit,
+  isAssertion,
+  isRevertData,
+  type RpcErrorObject,
+} from './classify-rpc-error.ts';
 import { RpcFailure, toRpcFailure } from './rpc-failure.ts';
 import { secretsOf, shortenWords } from './shorten-words.ts';
 import { startTimeLimit } from './time-limit.ts';
@@ -268,6 +274,7 @@ function failureOfError(error: RpcErrorObject, secrets: readonly string[]): RpcF
   return new RpcFailure(kind, {
     retryAfterMs: kind === 'rate-limited' ? DEFAULT_RETRY_AFTER_MS : undefined,
     hasRevertData: kind === 'reverted' && isRevertData(error.data ?? ''),
+    isAssertion: kind === 'reverted' && isAssertion(error.data ?? ''),
     words: shortenWords(`${error.message} ${error.data ?? ''}`, secrets),
     isErrorAnswer: true,
     mayBeTooLarge: isAnyLimit(error),

@@ -84,6 +84,8 @@ type FailureFacts = {
   readonly retryAfterMs?: number | undefined;
   /** Whether the contract gave data with its revert. */
   readonly hasRevertData?: boolean;
+  /** Whether the contract reverted because an assertion of its own failed. */
+  readonly isAssertion?: boolean;
   /** The endpoint's own words, if it gave any: short, and without its URL and keys. */
   readonly words?: string | undefined;
   /** Whether the endpoint answered the call by a JSON-RPC error. */
@@ -103,6 +105,7 @@ export class RpcFailure extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
   readonly hasRevertData: boolean;
+  readonly isAssertion: boolean;
   readonly words: string | undefined;
   readonly isErrorAnswer: boolean;
   readonly mayBeTooLarge: boolean;
@@ -113,6 +116,7 @@ export class RpcFailure extends Error {
     this.kind = kind;
     this.retryAfterMs = facts.retryAfterMs;
     this.hasRevertData = facts.hasRevertData ?? false;
+    this.isAssertion = facts.isAssertion ?? false;
     this.words = facts.words;
     this.isErrorAnswer = facts.isErrorAnswer ?? false;
     this.mayBeTooLarge = facts.mayBeTooLarge ?? false;
@@ -121,8 +125,15 @@ export class RpcFailure extends Error {
 
   /** The same failure under another kind. */
   as(kind: FailureKind, isConfirmed = this.isConfirmed): RpcFailure {
-    const { retryAfterMs, hasRevertData, words, isErrorAnswer } = this;
-    return new RpcFailure(kind, { retryAfterMs, hasRevertData, words, isErrorAnswer, isConfirmed });
+    const { retryAfterMs, hasRevertData, isAssertion, words, isErrorAnswer } = this;
+    return new RpcFailure(kind, {
+      retryAfterMs,
+      hasRevertData,
+      isAssertion,
+      words,
+      isErrorAnswer,
+      isConfirmed,
+    });
   }
 
   /** The failure of a call that asked for a block: any error that the endpoint answers with means
