@@ -59,6 +59,8 @@ async function startConsumer(overrides: Overrides) {
     },
   });
   await consumer.start();
+  // The next tick: what is left of this one's time is not known.
+  await new Promise(setImmediate);
   /** Hands over the records 0 to `count` - 1 of a partition that ends at `highWatermark`, as
    * kafkajs does. */
   const fetch = (count: number, highWatermark = count): Promise<void> => {
