@@ -18,7 +18,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const integer = ({ min, max, ...rest }: { min: number; max: number; default: number }) =>
   integerWithin({ min, max }).default(rest.default);
 
-/** A whole number with its bounds and without a default. */
 export const integerWithin = ({ min, max }: { min: number; max: number }) =>
   z
     .string()
@@ -116,7 +115,6 @@ function parseDemoChain(text: string): DemoChain {
   }
 }
 
-/** The wallets and tokens of a demo chain, as JSON. */
 export const demoChain = () => emptyIsAbsent(z.string().transform(parsedBy(parseDemoChain)));
 
 export const keyRing = () => z.string().transform(parsedBy(parseKeyRing));

@@ -41,7 +41,6 @@ type ProofJwk = {
   readonly use: 'sig';
 };
 
-/** The private key of a seed for signatures by an algorithm. */
 export const privateKeyOf = (seed: Buffer, alg: ProofAlg): KeyObject =>
   alg === 'EdDSA'
     ? createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })

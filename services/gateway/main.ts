@@ -132,7 +132,6 @@ await runService(
     const { retentionMs, syncDeadlineMs } = config;
     const watches = makeWatches(store.redis);
     const watchMembers = makeWatchMembers(store.redis);
-    /** The dependencies of every writer of stored documents. */
     const documents = {
       slots: makeLeasedSlots(store.redis),
       throttle: makeThrottle(store.redis),

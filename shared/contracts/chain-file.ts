@@ -29,7 +29,6 @@ const Endpoint = z.strictObject({
     )
     .optional(),
   headers: z.record(HeaderName, HeaderValue).default({}),
-  /** The HTTP proxy that calls of this endpoint go through. */
   proxy: HttpUrl.optional(),
   maxCallsPerBatch: z.number().int().min(1).max(10_000).optional(),
   /** For the whole pool of evaluators. */

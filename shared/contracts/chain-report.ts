@@ -7,7 +7,6 @@ export const EndpointReport = z.object({
   chainId: z.number().int().positive(),
   /** Its position among the chain's endpoints in the chain file, from 0. */
   endpoint: z.number().int().nonnegative(),
-  /** Its name in the chain file, if it has one. */
   name: z.string().optional(),
   /** Whether it answered any call. */
   reachable: z.boolean(),

@@ -95,7 +95,6 @@ export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {
   };
 }
 
-/** Whether a record erases the document of its key. */
 export const erasesDocument = ({ cleanup }: TopicSpec, value: Buffer | string | null): boolean =>
   value === null && cleanup !== 'delete';
 

@@ -35,7 +35,6 @@ export const SOURCE_TOPICS: readonly TopicSpec[] = [
 
 export const ALL_TOPICS: readonly TopicSpec[] = [...SOURCE_TOPICS, ...SOURCE_TOPICS.map(deadLetterSpecOf)];
 
-/** The topics with the retention that an operator has set. */
 export const withRetention = (topics: readonly TopicSpec[], retention: Retention): TopicSpec[] =>
   topics.map((topic) => ({
     ...topic,

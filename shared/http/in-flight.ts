@@ -6,7 +6,6 @@ type Options = {
   readonly countMax: number;
   /** Memory of their bodies and answers, and the most that one body has. Default: not counted. */
   readonly bytes?: { readonly max: number; readonly ofOneMax: number };
-  /** Told the number at each change. */
   readonly observe: (count: number) => void;
 };
 

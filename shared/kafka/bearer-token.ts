@@ -33,7 +33,6 @@ export const makeBearerLogin =
     },
   });
 
-/** The client credentials grant of OAuth 2.0. */
 type ClientCredentials = {
   /** The address of the token endpoint. */
   readonly url: string;

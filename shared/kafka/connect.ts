@@ -136,7 +136,6 @@ export async function connectKafka(
   };
 }
 
-/** The topic with the fewest partitions. */
 const ASKED_TOPIC = ALL_TOPICS.reduce((least, topic) =>
   topic.partitionCount < least.partitionCount ? topic : least,
 ).name;
@@ -191,7 +190,6 @@ function makePublish(batching: BatchingProducer, countBytes: CountBytes) {
   };
 }
 
-/** The client app that a message belongs to. */
 const clientIdOf = (message: unknown): string | undefined =>
   (message as { readonly clientId?: string }).clientId;
 

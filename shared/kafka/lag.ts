@@ -35,7 +35,6 @@ const uncommittedOf = (ends: PartitionOffsets, commits: Commits): number =>
 
 type Commits = readonly { readonly partition: number; readonly offset: string }[];
 
-/** Where a group is in a partition. */
 export type Position = {
   readonly partition: number;
   /** The offset of the next record to be written. */

@@ -15,7 +15,6 @@ const FULL_LOG_INTERVAL_MS = 10_000;
 const REPLICA = 'slave';
 
 type Options = RedisConfig & {
-  /** The name of the connection in the log. */
   readonly purpose: string;
   readonly commandTimeoutMs?: number;
 };

@@ -87,7 +87,6 @@ const soundOf = (members: Members, issues: readonly z.core.$ZodRawIssue[]): Soun
   return Object.fromEntries(Object.entries(members).filter(([member]) => !broken.has(member)));
 };
 
-/** Members that every rule has. */
 const COMMON_MEMBERS: ReadonlySet<unknown> = new Set(['type', 'chainId', 'roleId']);
 const OF_TERMS: ReadonlySet<string> = new Set(['times', 'per', 'decimals']);
 

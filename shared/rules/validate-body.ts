@@ -21,7 +21,6 @@ type RuleBounds = {
 /** A body of unknown content, held against a schema with `rules`. */
 type ValidatedBody<Body> = {
   readonly faults: readonly Fault[];
-  /** The pointers of the faults. */
   readonly broken: ReadonlySet<string>;
   readonly placed: PlacedRules;
   /** The body by its schema; absent if that found a fault. */

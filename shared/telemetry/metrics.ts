@@ -29,7 +29,6 @@ export function makeRegistry(service: string): Registry {
  */
 type Labels<Label extends string> = readonly Label[] | Readonly<Record<Label, readonly string[]>>;
 
-/** Makes the metrics of one registry. */
 export function makeInstruments(registry: Registry) {
   const registers = [registry];
   return {
@@ -142,7 +141,6 @@ export function watchClock(registry: Registry, { skewMs }: { readonly skewMs: ()
 /** What Redis uses, and may use; a bound of 0 is none. */
 export type RedisMemory = { readonly usedBytes: number; readonly maxBytes: number };
 
-/** Shows how much of its bound Redis uses. */
 export function watchRedisMemory(registry: Registry, read: () => RedisMemory): void {
   const { watched } = makeInstruments(registry);
   watched('rolecall_redis_used_bytes', 'Memory that Redis uses.')(() => read().usedBytes);

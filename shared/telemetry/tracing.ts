@@ -37,7 +37,6 @@ let exporting = false;
 export const isTracing = (): boolean => exporting;
 
 type SpanOptions = {
-  /** The parent's traceparent. */
   readonly parent?: string | undefined;
   /** Other traces to point at, for example the client's. Their sampled flags are not trusted. */
   readonly links?: readonly (string | undefined)[];

@@ -28,7 +28,6 @@ export type Field = {
   readonly description: string;
 };
 
-/** The name of a component that a reference points to. */
 const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** The type of a value in a few words, a component by its name. */

@@ -43,7 +43,6 @@ export function noteHold(response: Response, hold: (bytes: number) => boolean): 
   localsOf(response).hold = hold;
 }
 
-/** Notes the callers that may use the operation of this exchange. */
 export function noteAccess(response: Response, access: Access): void {
   localsOf(response).access = access;
 }

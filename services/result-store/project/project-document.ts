@@ -72,7 +72,6 @@ export const followMembers = (
     }, publish),
   );
 
-/** A topic and its handlers, whatever its message is. */
 type Followed = {
   readonly topic: Topic<unknown>;
   readonly handle: Handler<unknown>;

@@ -57,7 +57,6 @@ export function makePublishUsage(
   };
 }
 
-/** Publishes the usage of client apps once a minute until disposal. */
 export const startPublishingUsage = (deps: Dependencies, alertQuota: AlertQuota): AsyncDisposable =>
   startRepeating(makePublishUsage(deps, alertQuota), {
     intervalMs: PUBLISH_INTERVAL_MS,

@@ -50,7 +50,6 @@ function explain(json: string, details: MemberEvent['details']): string {
   return `${json.slice(0, -1)},"details":${JSON.stringify(ordered)}}`;
 }
 
-/** A role whose revocations are held. */
 export type HeldFigures = Omit<HeldRole, 'heldAt'>;
 
 type AboutWatch =

@@ -28,7 +28,6 @@ export type Answer = {
 /** A reorg: the first dropped block, and when it was known, epoch ms. */
 export type Fork = { readonly from: number; readonly knownAt: number };
 
-/** The state of a watch when an answer is judged. */
 export type Present = {
   /** Its rules and block tag; `undefined`: it has none. */
   readonly rules: string | undefined;

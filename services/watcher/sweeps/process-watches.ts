@@ -101,7 +101,6 @@ export function makeProcessWatches(deps: Dependencies) {
   };
 }
 
-/** The figures of a watch for the metrics. */
 type WatchStatus = {
   /** Since when a sweep has been due and not begun, epoch ms. */
   readonly dueSinceMs: number | undefined;

@@ -6,7 +6,6 @@ import { dialOwner } from './guarded-connector.ts';
 
 /** Bytes read of a response body; after that the connection is closed and the status decides. */
 export const ANSWER_BYTES_MAX = 65_536;
-/** Bytes kept of a response body. */
 const ANSWER_BYTES_KEPT = 4_096;
 const HEADER_BYTES_MAX = 16_384;
 /**

@@ -31,7 +31,6 @@ const WAIT_MS_MAX = 2_000;
 const WAITING_PER_RECEIVER_MAX = 4_096;
 /** Bytes waiting in this process. */
 export const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** The largest record of a delivery. */
 const MESSAGE_BYTES_MAX = webhookRequested.messageBytesMax;
 /** How often all waiting receivers are looked at. */
 const SWEEP_INTERVAL_MS = 100;

@@ -168,7 +168,6 @@ export const ClientApp = z.object({
   name: z.string(),
   scope: z.enum(['none', 'requested', 'approved', 'rejected']),
   scopeReason: z.string().optional(),
-  /** The developer's purpose for the scope. */
   scopePurpose: z.string().optional(),
   scopeRequestedAt: z.iso.datetime().optional(),
   /** When an operator approved or rejected it. */

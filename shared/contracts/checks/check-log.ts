@@ -9,7 +9,6 @@ export const LOGGED_ROLES_MAX = 32;
 const ROLE_TAG_LENGTH = 8;
 
 const count = z.number().int().nonnegative();
-/** One check in the log of its client app. */
 export const LoggedCheck = z.object({
   requestId: z.string().min(1),
   mode: z.enum(['sync', 'poll', 'webhook']),
@@ -23,7 +22,6 @@ export const LoggedCheck = z.object({
   undetermined: count,
   /** The codes of its errors, each once. */
   codes: z.array(UndeterminedCode).readonly(),
-  /** The API key of the request. */
   keyId: z.string(),
   /** `roleTagOf` of its roles, at most `LOGGED_ROLES_MAX`. */
   roleTags: z.array(z.string()).readonly(),

@@ -239,7 +239,6 @@ export const isOverdue = (
   deadlineAt: string | undefined,
 ): boolean => deadlineAt !== undefined && Date.parse(evaluatedAt) >= Date.parse(deadlineAt);
 
-/** Whether the charge of a check stays. */
 export const isCharged = (
   result: Pick<CheckResult, 'errors' | 'evaluatedAt'>,
   check: { readonly rules: { readonly length: number }; readonly deadlineAt?: string | undefined },

@@ -48,7 +48,6 @@ export const isInteger = ({ kind }: AbiType): boolean => kind === 'uint' || kind
 export const isHexadecimal = ({ kind }: AbiType): boolean =>
   kind === 'address' || kind === 'fixed-bytes' || kind === 'bytes';
 
-/** The least and the greatest number of an integer type. */
 function rangeOf({ kind, bits }: { readonly kind: 'uint' | 'int'; readonly bits: number }) {
   if (kind === 'uint') return { min: 0n, max: (1n << BigInt(bits)) - 1n };
   const half = 1n << BigInt(bits - 1);

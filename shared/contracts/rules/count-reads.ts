@@ -174,6 +174,5 @@ const distinct = (targets: readonly Target[]): Target[] => [
   ).values(),
 ];
 
-/** Whether the rules need more reads than a check may plan. */
 export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[], max: number): boolean =>
   makeReadCounter(rules, max)(wallets) > max;

@@ -37,7 +37,6 @@ export const referenceOf = ({ id, rulesVersion, digest }: RuleSet): RuleSetRefer
 export const rulesNameOf = ({ id, rulesVersion }: Pick<RuleSet, 'id' | 'rulesVersion'>): string =>
   `${id}@${rulesVersion}`;
 
-/** A rule set as clients read it. */
 export const presentRuleSet = ({
   id,
   rulesVersion,

@@ -45,7 +45,6 @@ export type TokenCondition = z.infer<typeof TokenCondition>;
 const TokenAmount = TokenCondition.omit({ minToken: true, maxToken: true });
 export type TokenAmount = z.infer<typeof TokenAmount>;
 
-/** One output of a view function. */
 const ViewCall = z.object({
   contractAddress: z.string(),
   /** A human-readable Solidity signature. */

@@ -26,7 +26,6 @@ type OutputType =
   /** `length` is absent if it is only known once the contract answers. */
   | { readonly kind: 'array'; readonly of: OutputType; readonly length: number | undefined };
 
-/** A parsed `view` or `pure` function. */
 export type ViewFunction = {
   readonly name: string;
   /** Its first four bytes of calldata, 8 hexadecimal digits without `0x`. */

@@ -5,7 +5,6 @@ export const NONCE_MS = 600_000;
 export const SIGN_INS_MAX = 16;
 export const SIGNATURE_BYTES_MAX = 4_096;
 
-/** A wallet that is to be proved. */
 export const WalletSignIn = z.object({
   /** As the client wrote it. */
   account: z.string().regex(/^0x[0-9a-fA-F]{40}$/),

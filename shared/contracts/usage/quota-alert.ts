@@ -26,7 +26,6 @@ export type QuotaAlert = z.infer<typeof QuotaAlert>;
 export const reachedThresholds = (used: number, quota: number, sent: number): QuotaThreshold[] =>
   QUOTA_THRESHOLDS.filter((threshold) => threshold > sent && used * 100 >= quota * threshold);
 
-/** Of the ids of alerts. */
 export const QUOTA_ALERT_PREFIX = 'quota_';
 const ID_CHARS = 32;
 

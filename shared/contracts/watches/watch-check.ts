@@ -7,7 +7,6 @@ export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative())
 export const EndpointNames = z.record(z.string(), z.array(z.string()));
 export type EndpointNames = z.infer<typeof EndpointNames>;
 
-/** Why a member is checked. */
 export const CheckCause = z.enum(['transfer', 'schedule', 'rule-set']);
 export type CheckCause = z.infer<typeof CheckCause>;
 
@@ -41,7 +40,6 @@ export const WatchCheck = z.object({
   walletTimes: z.array(z.number().int().nonnegative()),
   /** By chain id, the least block that the members were owed. */
   owed: BlockNumbers,
-  /** The sweep that the part belongs to. */
   sweep: z.number().int().nonnegative().optional(),
   /** Of a scheduled sweep: unread members are left to the next one. */
   forgives: z.boolean().optional(),

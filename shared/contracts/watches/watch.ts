@@ -159,7 +159,6 @@ export const Owed = z.object({
 });
 export type Owed = z.infer<typeof Owed>;
 
-/** A block that was read. */
 export const SeenBlock = z.object({
   block: count,
   /** When its head was requested, epoch ms of Redis's clock. */
@@ -264,7 +263,6 @@ export const accountsOf = ({ wallets: { account, accounts = [account] } }: Watch
 export const blockNumbersOf = ({ checked }: WatchMember): Record<string, number> =>
   Object.fromEntries(Object.entries(checked?.seen ?? {}).map(([chainId, { block }]) => [chainId, block]));
 
-/** The tombstone of a member. */
 export const removedMember = (
   { checked: _, owed: __, ...member }: WatchMember,
   removedAt: string,

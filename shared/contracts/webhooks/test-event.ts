@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { BlockReport, RoleVerdict, RuleFault } from '../checks/result.ts';
 
-/** Of the ids of test events. */
 export const TEST_EVENT_PREFIX = 'test_';
 
 /** The body of a test webhook: a result without roles; its `type` distinguishes it from results. */

@@ -48,7 +48,6 @@ export type WebhookRequested = z.infer<typeof WebhookRequested>;
 /** The record of a delivery that is no resend. */
 export type NewWebhook = WebhookRequested & { readonly resultJson: string };
 
-/** Whether a record brings the body of its delivery. */
 export const bringsBody = (message: WebhookRequested): message is NewWebhook =>
   message.resultJson !== undefined;
 

@@ -10,7 +10,6 @@ import type { PartitionWindow } from './partition-window.ts';
 const POLL_MS_MIN = 250;
 const POLL_MS_MAX = 15_000;
 
-/** How far a consumer has come. */
 export type ConsumerProgress = {
   /** Whether it is a member of its group and starts records. */
   readonly isConsuming: boolean;

@@ -16,7 +16,6 @@ export type WindowRecord<M> = {
     readonly message: M | undefined;
     readonly error: unknown;
     readonly dueAtMs: number;
-    /** It erases the document of its key. */
     readonly isErasure?: boolean;
   };
 };
@@ -82,7 +81,6 @@ export class PartitionWindow<M> {
     return this.#unfinished[0]?.offset ?? this.#nextOffset;
   }
 
-  /** Whether there is something to commit. */
   get hasNewCommit(): boolean {
     return this.committedOffset !== undefined && this.commitOffset > this.committedOffset;
   }

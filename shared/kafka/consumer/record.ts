@@ -1,4 +1,3 @@
-/** A record's position and its headers. */
 export type RecordContext = {
   readonly topic: string;
   readonly partition: number;

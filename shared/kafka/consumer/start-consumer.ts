@@ -43,7 +43,6 @@ export type ConsumeOptions<M> = {
   readonly beforeCommit?: BeforeCommit;
 };
 
-/** The parts of the connection that a consumer uses. */
 type Connection = {
   readonly kafka: SystemKafka;
   readonly admin: Admin;

@@ -38,7 +38,6 @@ const STARTING_MS_PER_TICK = 4;
  * days. */
 const WAKE_MS_MAX = 60_000;
 
-/** The part of kafkajs's consumer that the window uses. */
 export type WindowSource = Pick<
   KafkaConsumer,
   'connect' | 'subscribe' | 'run' | 'pause' | 'resume' | 'commitOffsets' | 'disconnect' | 'on' | 'events'

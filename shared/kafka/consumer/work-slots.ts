@@ -1,6 +1,5 @@
 import { FairShares, type Owner } from '../../fairness/fair-shares.ts';
 
-/** The slot of one record that is being processed. */
 export type WorkSlot = {
   /**
    * Frees the running slot for another record because this record only waits; only while a parking

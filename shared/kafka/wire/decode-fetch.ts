@@ -3,7 +3,6 @@ import { locateUnreadable } from './codecs.ts';
 import { Decoder, readInt64 } from './primitives.ts';
 
 export type FetchResponse = Awaited<ReturnType<typeof decodeFetch>>;
-/** A partition of a fetch response, as kafkajs's consumer takes it. */
 type FetchedPartition = ReturnType<typeof readPartitionHead> & {
   readonly messages: readonly KafkaMessage[];
 };

@@ -86,7 +86,6 @@ export function makeClientApps(redis: Redis) {
     scan,
     /** What `select` returns for all apps that are not deleted, oldest first. */
     list: <T>(select: (app: ClientApp) => T): Promise<T[]> => oldestFirst(list, select),
-    /** The same for the apps of one account. */
     listOwned: <T>(accountId: string, select: (app: ClientApp) => T): Promise<T[]> =>
       oldestFirst((take) => listSet(ownedAppsKey(accountId), take), select),
     /** The same for the apps of other accounts that an account is a member of. */
@@ -97,7 +96,6 @@ export function makeClientApps(redis: Redis) {
     countOwned: (accountId: string): Promise<number> => countIn([ownedAppsKey(accountId)], ['+inf', '+inf']),
     /** Apps that were deleted until then and are not erased yet, the first deleted first. */
     listEnded,
-    /** Erases a deleted app, from view and topic. */
     async erase(clientId: string, nowMs: number, eraseRecord: EraseRecord): Promise<void> {
       await inStore(() => redis.del(...appTrailKeys(clientId), keyUseKey(clientId)));
       await erase(clientId, nowMs, eraseRecord);

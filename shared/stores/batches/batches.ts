@@ -181,7 +181,6 @@ export function makeBatches(redis: Redis) {
     /** How many slots an app's unfinished batches hold. */
     countUnfinishedOf: (clientId: string, nowMs: number): Promise<number> =>
       inStore(() => redis.zcount(unfinishedBatchesKey(clientId), `(${nowMs}`, '+inf')),
-    /** How many batches are unfinished, over all client apps. */
     countUnfinished: (nowMs: number): Promise<number> =>
       inStore(() => redis.zcount(BATCHES_HELD_UNTIL, `(${nowMs}`, '+inf')),
   };
@@ -304,7 +303,6 @@ function parseSummary(requestId: string, fields: Fields): BatchSummary | undefin
   };
 }
 
-/** How long the counts of a batch are kept after its lines. */
 const COUNTS_KEPT_MS = DAY_MS;
 
 /** A batch whose parts are still being published, or may never be, is abandoned so long after the

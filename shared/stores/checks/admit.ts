@@ -25,7 +25,6 @@ local function refundMonth(counter, count)
 end
 `;
 
-/** The used part of an app's quota in a month. */
 export const readMonthUsed = (redis: Redis, clientId: string, month: string): Promise<number> =>
   inStore(async () => Number((await redis.get(monthCounterKey(clientId, month))) ?? 0));
 
@@ -95,7 +94,6 @@ export type AdmitRequest = {
   };
 };
 
-/** A limit after this request. */
 type LimitFigures = {
   readonly limit: number;
   readonly remaining: number;
@@ -240,7 +238,6 @@ function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
   ];
 }
 
-/** A request as the script decodes it. */
 const judgedOf = (request: AdmitRequest) => ({
   ...request,
   limit: limitOf(request),
@@ -298,9 +295,7 @@ end
 /** Keys of one admission; a call carries several. */
 const ADMISSION_KEYS = 5;
 
-/** An idempotency claim in Redis. */
 const CLAIM_BYTES = 512;
-/** A used nonce in Redis. */
 const NONCE_BYTES = 256;
 /** The mark of a nonce outlives it, so that a step of Redis's clock does not free it. */
 const NONCE_MARK_MS = NONCE_MS + 60_000;

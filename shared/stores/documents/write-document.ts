@@ -105,7 +105,6 @@ async function publishOrRelease(
 export type WriteDependencies = {
   /** Keeps the number of documents of an app within its limit. */
   readonly slots: LeasedSlots;
-  /** Keeps the writes of a day within their budget. */
   readonly throttle: Pick<Throttle, 'take'>;
   /** Refuses a write whose account has used its bytes of the day; deletions are not refused. */
   readonly requireRoom: AccountBytes['requireRoom'];
@@ -116,7 +115,6 @@ export type WriteDependencies = {
   readonly now: () => number;
 };
 
-/** Whose document is written, and by whom. */
 export type OwnedWrite = {
   readonly clientId: string;
   readonly accountId: string;

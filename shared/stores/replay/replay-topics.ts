@@ -205,7 +205,6 @@ async function replayLanes(
   });
 }
 
-/** The claim that a check holds, if it was sent with an idempotency key. */
 function claimOf(message: CheckRequested | BatchPartRequested): RestoredClaim | undefined {
   const { requestId, clientId, chargedMonth: month, idempotency, acceptedAt } = message;
   const isPublished = !('part' in message) || isLastPart(message);

@@ -5,7 +5,6 @@ import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { claimKey, monthCounterKey, watchShareKey } from '../checks/admit.ts';
 import { LUA_NOTE_ACTIVE } from '../usage/usage-days.ts';
 
-/** How long a claim of an idempotency key is kept. */
 const CLAIM_KEPT_MS = DAY_MS;
 /** A month's counter is kept that long after the month. */
 const COUNTER_KEPT_MS = 40 * DAY_MS;

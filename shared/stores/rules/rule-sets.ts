@@ -72,7 +72,6 @@ const HOLD_MS = 30_000;
 /** The set of the watches that refer to a rule set: their documents put themselves there
  * (`setsOf`). It also has the writes that are about to, by when their holds end. */
 export const ruleSetUsersKey = (clientId: string, id: string): string => `rule-set-users:${clientId}/${id}`;
-/** The deletion of a rule set that is under way. */
 const deletionKey = (clientId: string, id: string): string => `rule-set-deletion:${clientId}/${id}`;
 
 /** KEYS: users, deletion. ARGV: holder. */

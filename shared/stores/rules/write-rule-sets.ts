@@ -13,7 +13,6 @@ import {
 } from '../documents/write-document.ts';
 import { type RuleSets, ruleSetSlotsKey } from './rule-sets.ts';
 
-/** How long a deletion waits for another one of the same rule set. */
 const DELETION_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 
 type Dependencies = WriteDependencies & {

@@ -153,7 +153,6 @@ export function makeUsageDays(redis: Redis) {
     /** Raises the figures of a day to these, for a replay. */
     restore: (clientId: string, day: number, figures: DayFigures): Promise<void> =>
       restore(usageDayKey(clientId, day), figures, [DAY_KEPT_MS, clientId, day]),
-    /** The same for an hour. */
     restoreHour: (clientId: string, hour: number, figures: DayFigures): Promise<void> =>
       restore(usageHourKey(clientId, hour), figures, [HOUR_KEPT_MS, '', 0]),
   };

@@ -91,7 +91,6 @@ const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf
   reason: 'The watch is paused.',
 });
 
-/** A member as clients see it. */
 export function presentMember(member: WatchMember): Record<string, unknown> {
   const { wallets, roles, sequence, addedAt, checked } = member;
   const { account, accounts, vaults } = wallets;

@@ -9,7 +9,6 @@ const unreadKey = (uid: string, chainId: string | number): string => `wm-chain-u
 /** Entries that are compared with their members at a time. */
 const COMPARED_MAX = 100;
 
-/** The state of an answer's chains. */
 type ChainNote = {
   /** By chain id, when it was read, epoch ms. */
   readonly read: ReadonlyMap<string, number>;

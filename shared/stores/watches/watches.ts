@@ -76,7 +76,6 @@ export function makeWatches(redis: Redis) {
     scan,
     list: async (clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>): Promise<Watch[]> =>
       (await listOwned(idsKey(clientId), clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
-    /** The watches of an app, in the order of their ids. */
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> => listSet(dueKey(partition), (watch) => watch),

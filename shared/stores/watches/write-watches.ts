@@ -27,7 +27,6 @@ import {
 import type { RuleSetHold, RuleSets } from '../rules/rule-sets.ts';
 import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
 
-/** How long a watch waits for the deletion of its rule set. */
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
 /** How long a watch waits until the watcher has removed an earlier one with its id: the watcher
  * looks every 2 s. */

@@ -97,7 +97,6 @@ export function parseStored(watchUid: string, memberId: string, text: string): W
   return { ...member, checked: { at: isoAfter(checkedAt), rules, seen: Object.fromEntries(blocks), errors } };
 }
 
-/** The event in a stored text. */
 export const textOfEvent = (event: string): string => `"event":${JSON.stringify(event)}`;
 /** Whether the stored text is that of a removed member: a quotation mark in a string is escaped. */
 export const LUA_IS_REMOVED = `string.find(stored, '"removedAt":', 1, true)`;

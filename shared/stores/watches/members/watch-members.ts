@@ -50,7 +50,6 @@ export type WatchFigures = {
 };
 
 export type SweepFigures = {
-  /** Whether some of them wait for a second check. */
   readonly hasPending: boolean;
   /** Whether some of them had it. */
   readonly hasLooked: boolean;
@@ -192,7 +191,6 @@ export function makeWatchMembers(redis: Redis) {
         const counts = await Promise.all(uids.map((uid) => redis.zcard(idsKey(uid))));
         return counts.reduce((sum, each) => sum + each, 0);
       }),
-    /** Members of a partition whose event is to be published. */
     outbox: (partition: number): Promise<MemberName[]> =>
       inStore(async () => (await redis.smembers(outboxKey(partition))).map(nameOf)),
     /** Takes a member out of the outbox, and its event out of the member; false if it has changed
@@ -388,7 +386,6 @@ const PAGE_MEMBERS_MAX = 500;
 /** Members of the first page of a scan, before their size is known. */
 const SCAN_COUNT_FIRST = 32;
 
-/** The members of a partition, by id. */
 const docsKey = (uid: string, partition: number): string => `wm:${uid}:${partition}`;
 const docsKeyOf = (name: MemberName): string => docsKey(name.watchUid, partitionOfName(name));
 

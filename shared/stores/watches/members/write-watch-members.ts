@@ -48,7 +48,6 @@ export type MemberChanges = {
   readonly remove: readonly string[];
 };
 
-/** The watch whose members change, and the actor. */
 type MembersWrite = {
   readonly watch: Watch;
   /** In the audit log. */
