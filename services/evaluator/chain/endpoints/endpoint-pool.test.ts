@@ -114,7 +114,7 @@ test('an endpoint that cannot read at the head that it named itself comes last f
   expect(names(pool.candidates())).toBe('120');
   clock.ms += 1_000;
   expect(names(pool.candidates())).toBe('012');
-  pool.distrustHeads(liar);
+  pool.doubtHead(liar, blockAt(9_000, `0x${'aa'.repeat(32)}`));
   clock.ms += 119_000;
   expect(names(pool.candidates())).toBe('120');
   await pool[Symbol.asyncDispose]();

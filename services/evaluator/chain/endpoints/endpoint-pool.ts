@@ -46,8 +46,8 @@ const TRIAL_BLOCKS_MAX = 64;
 const TRIAL_STRIKES = 2;
 /** Blocks whose first sight is remembered. */
 const SEEN_MAX = 1_000;
-/** For how long the heads of an endpoint do not count after it has named a false one: doubles up to
- * the maximum with each one that follows soon after. */
+/** For how long the heads of an endpoint do not count after one of them was false: doubles up to the
+ * maximum with each one soon after that it cannot read at itself. */
 const DISTRUST_MS_MIN = 60_000;
 const DISTRUST_MS_MAX = 3_600_000;
 /** Weight of a recent failure when endpoints are ordered. */
@@ -210,14 +210,11 @@ export class EndpointPool implements AsyncDisposable {
       this.#options.blockTime.note(newest, this.#options.monotonicMs());
   }
 
-  /** An endpoint has named a false head: its heads do not count for some time. */
-  distrustHeads(endpoint: Endpoint): void {
+  /** The heads of an endpoint do not count for some time: others contradict one of them, which may be
+   * of another fork. */
+  distrustHeads(endpoint: Endpoint, ms = DISTRUST_MS_MIN): void {
     if (this.#isDistrusted(endpoint)) return;
-    const nowMs = this.#options.monotonicMs();
-    const last = this.#distrusted.get(endpoint);
-    const isRepeated = last !== undefined && nowMs < last.untilMs + last.ms;
-    const ms = isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * last.ms) : DISTRUST_MS_MIN;
-    this.#distrusted.set(endpoint, { untilMs: nowMs + ms, ms });
+    this.#distrusted.set(endpoint, { untilMs: this.#options.monotonicMs() + ms, ms });
   }
 
   /**
@@ -228,7 +225,8 @@ export class EndpointPool implements AsyncDisposable {
   doubtHead(endpoint: Endpoint, block: Block): void {
     if (this.#isDistrusted(endpoint)) return;
     const before = this.#distrusted.get(endpoint);
-    this.distrustHeads(endpoint);
+    const isRepeated = before && this.#options.monotonicMs() < before.untilMs + before.ms;
+    this.distrustHeads(endpoint, isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * before.ms) : DISTRUST_MS_MIN);
     const { signal } = this.#controller;
     const tryOut = async () => {
       await pause(NOT_YET_MS - this.ageMs(block), signal);
