@@ -229,7 +229,7 @@ export class EndpointPool implements AsyncDisposable {
     this.distrustHeads(endpoint, isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * before.ms) : DISTRUST_MS_MIN);
     const { signal } = this.#controller;
     const tryOut = async () => {
-      await pause(NOT_YET_MS - this.ageMs(block), signal);
+      await pause(Math.max(0, NOT_YET_MS - this.ageMs(block)), signal);
       await this.#options.tryOut(endpoint, block, () => 0, signal);
     };
     const requireReplaced = async () => {
