@@ -4,7 +4,6 @@ import {
   lineOfCheck,
   parseCheckLine,
 } from '#shared/contracts/checks/check-log.ts';
-import { issuedAtOf } from '#shared/contracts/checks/request-id.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
@@ -39,6 +38,13 @@ end
 logCheck(KEYS[1], ARGV[2], ARGV[3])
 return 1
 `;
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{40}$/;
+
+/** The instant that a request id says it was issued at, epoch ms; undefined for a text of another
+ * shape. Nothing tells that it really was issued: the gateway alone verifies ids. */
+const issuedAtOf = (requestId: string): number | undefined =>
+  REQUEST_ID.test(requestId) ? Buffer.from(requestId, 'base64url').readUIntBE(2, 6) : undefined;
 
 /** The newest checks of each client app: written where first results are saved. */
 export function makeCheckLog(redis: Redis) {
