@@ -35,7 +35,7 @@ await runService(
     const identityProvider =
       secrets.identityProvider && makeIdentityProvider(secrets.identityProvider, context.log);
     const connections = { redis, publish: kafka.publish, box, now: clock.now };
-    const work = makeWork(connections, { countBytes: bytes.add });
+    const work = makeWork(connections, bytes.add);
     if (mail)
       scope.use(
         startRepeating(makeSendNotices({ ...work, mail, stopping: context.stopping }), {

@@ -13,16 +13,18 @@ function makeResends({ isClaimed = true, failed = [] as string[] } = {}) {
   const published: [string, number][] = [];
   const read = async (requestId: string) =>
     ({ requestId, clientId: 'app_1', resendCount: counts.get(requestId) ?? 0 }) as DeliveryView;
+  const awaitResend = makeAwaitResend({ read }, { waitMs: isClaimed ? 120_000 : 20, pollMs: 5 });
   const resends = makeResendWebhooks({
     clientApps: { read: async () => ({ accountId: 'acc_1' }) as ClientApp },
     deliveries: { read, failedSince: async () => failed },
     webhookBodies: { keep: async () => 1 },
     countBytes: () => undefined,
-    async publish({ requestId, resendCount }: WebhookRetry) {
+    async publish(message: WebhookRetry) {
+      const { requestId, resendCount } = message;
       published.push([requestId, resendCount]);
       if (isClaimed) setTimeout(() => counts.set(requestId, resendCount), CLAIMED_AFTER_MS);
+      await awaitResend(message);
     },
-    afterPublish: makeAwaitResend({ read }, { waitMs: isClaimed ? 120_000 : 20, pollMs: 5 }),
     now: () => 0,
   });
   return { resends, published, counts };

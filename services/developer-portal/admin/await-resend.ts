@@ -1,3 +1,4 @@
+import type { WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import { acquireWithin } from '#shared/stores/documents/write-document.ts';
 import type { Deliveries } from '#shared/stores/webhooks/deliveries.ts';
 
@@ -15,7 +16,7 @@ const POLL_MS = 50;
  */
 export const makeAwaitResend =
   ({ read }: Pick<Deliveries, 'read'>, { waitMs = WAIT_MS, pollMs = POLL_MS } = {}) =>
-  async (requestId: string, resendCount: number): Promise<void> => {
+  async ({ requestId, resendCount }: Pick<WebhookRetry, 'requestId' | 'resendCount'>): Promise<void> => {
     const message =
       `the resend of ${requestId} is published, but no webhook-dispatcher has taken it within ${waitMs / 1_000} s; ` +
       'it is sent as soon as one does';

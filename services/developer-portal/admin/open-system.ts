@@ -1,6 +1,7 @@
 import { type Environment, loadCommonConfig, readSecret, withoutEndSlash } from '#shared/config.ts';
 import { audit } from '#shared/contracts/apps/audit.ts';
 import { ALL_TOPICS, withRetention } from '#shared/contracts/topics.ts';
+import { type WebhookRetry, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { HealthChecks } from '#shared/http/ops-server.ts';
 import { connectKafka } from '#shared/kafka/connect.ts';
@@ -45,25 +46,24 @@ export async function openSystem(env: Environment, actor = 'operator') {
   opened.use(await joinSystem({ kafka, redis, config, context }));
   // The keys are parsed on first use: most commands need none.
   const box = () => makeSecretBox(secretKeysOf(env));
+  const awaitResend = makeAwaitResend(makeDeliveries(redis));
   let recorded = false;
-  const work = makeWork(
-    {
-      redis,
-      publish: async (topic, ...message) => {
-        await kafka.publish(topic, ...message);
-        recorded ||= topic.name === audit.name;
-      },
-      box: {
-        seal: (...plain) => box().seal(...plain),
-        open: (...sealed) => box().open(...sealed),
-        reseal: (...sealed) => box().reseal(...sealed),
-      },
-      now: clock.now,
+  const work = makeWork({
+    redis,
+    publish: async (topic, message, options) => {
+      await kafka.publish(topic, message, options);
+      recorded ||= topic.name === audit.name;
+      // A command returns only once its resends are in effect; the portal answers once they are
+      // published.
+      if (topic.name === webhookRequested.name) await awaitResend(message as WebhookRetry);
     },
-    // A command returns only once its resends are in effect; the portal answers once they are
-    // published.
-    { afterResend: makeAwaitResend(makeDeliveries(redis)) },
-  );
+    box: {
+      seal: (...plain) => box().seal(...plain),
+      open: (...sealed) => box().open(...sealed),
+      reseal: (...sealed) => box().reseal(...sealed),
+    },
+    now: clock.now,
+  });
   const scope = opened.move();
   return {
     ...work,

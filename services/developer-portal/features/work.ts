@@ -18,17 +18,11 @@ import { makeTwoFactor } from './sessions/two-factor.ts';
  * the admin command share. */
 export type Work = ReturnType<typeof makeWork>;
 
-type Options = {
-  /** Awaited after each resend is published; by default nothing is awaited. */
-  readonly afterResend?: (requestId: string, resendCount: number) => Promise<void>;
-  /** Counts what a resend keeps towards its account's bytes of the day. Absent for the operator's
-   * commands, which count for nobody. */
-  readonly countBytes?: (clientId: string, bytes: number) => void;
-};
-
+/** @param countBytes counts what a resend keeps towards its account's bytes of the day; the resends of
+ *   the operator's commands count for nobody */
 export function makeWork(
   connections: Connections,
-  { afterResend, countBytes = () => undefined }: Options = {},
+  countBytes: (clientId: string, bytes: number) => void = () => undefined,
 ) {
   const basis = makeBasis(connections);
   const { redis, publish } = basis;
@@ -46,7 +40,6 @@ export function makeWork(
       ...basis,
       publish: (message) => publish(webhookRequested, message),
       countBytes,
-      afterPublish: afterResend,
     }),
     chainReports: makeChainReports(redis, basis.now),
     chainStates: makeChainStates(redis),

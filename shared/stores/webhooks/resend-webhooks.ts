@@ -19,8 +19,6 @@ type Dependencies = {
   readonly publish: (message: WebhookRetry) => Promise<void>;
   /** Called with the bytes of each body that a resend keeps longer. */
   readonly countBytes: (clientId: string, bytes: number) => void;
-  /** Awaited after each publish; by default nothing is awaited. */
-  readonly afterPublish?: ((requestId: string, resendCount: number) => Promise<void>) | undefined;
   /** Epoch ms, Redis's clock. */
   readonly now: () => number;
 };
@@ -36,7 +34,7 @@ type FailedOptions = {
 
 /** Sends webhooks again on request: the same id, the same bytes, the whole schedule again. */
 export function makeResendWebhooks(deps: Dependencies) {
-  const { clientApps, deliveries, publish, afterPublish, now } = deps;
+  const { clientApps, deliveries, publish, now } = deps;
   const prepare = async (requestId: string, resendCount?: number): Promise<WebhookRetry | undefined> => {
     const view = await deliveries.read(requestId);
     const app = view && (await clientApps.read(view.clientId));
@@ -50,10 +48,6 @@ export function makeResendWebhooks(deps: Dependencies) {
       { ...view, accountId: app.accountId },
       { resendCount: resendCount ?? view.resendCount + 1, dueAt },
     );
-  };
-  const send = async (message: WebhookRetry): Promise<void> => {
-    await publish(message);
-    await afterPublish?.(message.requestId, message.resendCount);
   };
   return {
     /**
@@ -72,7 +66,7 @@ export function makeResendWebhooks(deps: Dependencies) {
       const message = await prepare(requestId, resendCount);
       if (message === undefined)
         throw new ServiceError('not-found', `there is no webhook of ${requestId}, or its result has expired`);
-      await send(message);
+      await publish(message);
       return { requestId };
     },
     /**
@@ -100,7 +94,7 @@ export function makeResendWebhooks(deps: Dependencies) {
         }
         const prepared = await Promise.all(ids.slice(i, i + CHUNK).map((id) => prepare(id)));
         const messages = prepared.filter((message) => message !== undefined);
-        await Promise.all(messages.map(send));
+        await Promise.all(messages.map(publish));
         count += messages.length;
       }
       return { count };
