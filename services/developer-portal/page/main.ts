@@ -8,6 +8,7 @@ import {
   SignInAgain,
   SingleSignOn,
 } from './features/sessions/sign-in.ts';
+import { forgetWantedPage } from './features/sessions/wanted-page.ts';
 import { type Account, ask, onSessionLost } from './lib/api.ts';
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './lib/html.ts';
 import { followLinks, navigate, usePath } from './lib/router.ts';
@@ -36,6 +37,7 @@ function Portal() {
   /** Draws the pages of the current user; after a change of user nothing of the former one stays. */
   const enter = (next: Account | null) => {
     if (current.current && current.current.accountId !== next?.accountId) keptKeys.clear();
+    if (next) forgetWantedPage();
     setAccount(next);
     setIsLost(false);
     setFailure(undefined);

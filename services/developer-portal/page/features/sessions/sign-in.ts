@@ -7,7 +7,7 @@ import { CodeField, Dialog, Field, Form, Password, SendButton, SendForm } from '
 import { loaded } from '../../ui/page.ts';
 import { toast } from '../../ui/toasts.ts';
 import { Welcome } from '../frame/frame.ts';
-import { wantedPath, withReturn } from './return-path.ts';
+import { wantedPage } from './wanted-page.ts';
 
 /** A form that signs in, and its second step, which asks for the code of an account with a second
  * factor once the password was right. `makeCredentials` may do something first. */
@@ -34,11 +34,14 @@ function CodeStep() {
   return html`<div ref=${step}><${CodeField} hint="From your authenticator app, or one of your recovery codes." /></div>`;
 }
 
+/** The token of the invitation that a page shows. */
+const invitationOf = (page: string) => /^\/invitation#(.+)$/.exec(page)?.[1];
+
 /** Signing in and signing up. Signing up signs in as well; the answer does not show whether an
  * address was known. */
 export function SignIn({ isNew, account, onSignedIn }) {
-  const wanted = wantedPath(location);
-  const [, invitation] = /^\/invitation#(.+)$/.exec(wanted) ?? [];
+  const wanted = wantedPage();
+  const invitation = invitationOf(wanted);
   const options = useRead('sign-in-options', () => ask('GET /api/sign-in-options'));
   const mode = options.value?.signUp;
   const maySignUp = mode === 'open' || (mode === 'invite' && invitation !== undefined);
@@ -69,12 +72,12 @@ export function SignIn({ isNew, account, onSignedIn }) {
           <//>`
     }
     ${options.value?.singleSignOn && !codeStep && html`<${SingleSignOnButton} />`}
-    ${!isNew && !codeStep && html`<p class="other"><a href=${withReturn('/forgotten-password', wanted)}>Forgotten your password?</a></p>`}
+    ${!isNew && !codeStep && html`<p class="other"><a href="/forgotten-password">Forgotten your password?</a></p>`}
     <p class="other">${
       isNew
-        ? html`Have an account? <a href=${withReturn('/sign-in', wanted)}>Sign in</a>`
+        ? html`Have an account? <a href="/sign-in">Sign in</a>`
         : maySignUp
-          ? html`New here? <a href=${withReturn('/sign-up', wanted)}>Create an account</a>`
+          ? html`New here? <a href="/sign-up">Create an account</a>`
           : mode && WHY_NOT[mode]
     }</p>
     <p class="other">Developer? Read the <a href="/docs">API documentation</a> or download the <a href="/openapi.json">OpenAPI document</a>.</p>
@@ -135,7 +138,7 @@ export function ForgottenPassword() {
           hint="We send you a link by which you set a new password." />
       <//>`;
     })}
-    <p class="other"><a href=${withReturn('/sign-in', wantedPath(location))}>Sign in</a></p>
+    <p class="other"><a href="/sign-in">Sign in</a></p>
   <//>`;
 }
 
@@ -168,8 +171,7 @@ export function ResetPassword() {
   <//>`;
 }
 
-/** The attempt that this tab began: what the provider's answer must fit, encrypted, and the page to
- * show afterwards. */
+/** The attempt that this tab began: what the provider's answer must fit, encrypted. */
 const KEPT = 'single-sign-on';
 
 /** Sends the browser to the identity provider, which sends it back to `/single-sign-on`. */
@@ -177,7 +179,9 @@ const SingleSignOnButton = () => html`<${SendButton} send=${begin}>Sign in at yo
 
 async function begin() {
   const { url, attempt } = await ask('POST /api/single-sign-on/begin');
-  sessionStorage.setItem(KEPT, JSON.stringify({ attempt, wanted: wantedPath(location) }));
+  sessionStorage.setItem(KEPT, attempt);
+  // Kept for the way back, also where the session has ended on a page.
+  wantedPage();
   location.assign(url);
 }
 
@@ -185,20 +189,20 @@ async function begin() {
 export function SingleSignOn({ onSignedIn }) {
   const [problem, setProblem] = useState('');
   const [attempt, setAttempt] = useState('');
-  const [kept] = useState(() => JSON.parse(sessionStorage.getItem(KEPT) ?? '{}'));
+  const [begun] = useState(() => sessionStorage.getItem(KEPT));
+  const [wanted] = useState(wantedPage);
   const enter = ({ account }) => {
     onSignedIn(account);
-    navigate(kept.wanted, { replace: true });
+    navigate(wanted, { replace: true });
   };
   const finish = async () => {
     const query = location.search.slice(1);
     // An answer works once. Nobody finds it in the browser's history.
     sessionStorage.removeItem(KEPT);
     history.replaceState(null, '', location.pathname);
-    if (!kept.attempt || !query) return setProblem('This tab has begun no sign-in.');
-    const [, invitation] = /^\/invitation#(.+)$/.exec(kept.wanted) ?? [];
+    if (!begun || !query) return setProblem('This tab has begun no sign-in.');
     try {
-      const body = { attempt: kept.attempt, query, ...(invitation && { invitation }) };
+      const body = { attempt: begun, query, invitation: invitationOf(wanted) };
       const answer = await ask('POST /api/single-sign-on', { body });
       if ('account' in answer) enter(answer);
       else setAttempt(answer.attempt);
