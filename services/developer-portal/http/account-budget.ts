@@ -1,9 +1,7 @@
 import type { Account, Tier } from '#shared/contracts/apps/client-app.ts';
-import { DAY_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, MINUTE_MS } from '#shared/contracts/durations.ts';
 import type { Draw } from '#shared/fairness/throttle.ts';
 import type { Operation } from './operation.ts';
-
-const MINUTE_MS = 60_000;
 
 type WriteLimits = { readonly perMinute: number; readonly perDay: number };
 

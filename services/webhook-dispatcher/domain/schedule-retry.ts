@@ -1,4 +1,4 @@
-import { HOUR_MS } from '#shared/contracts/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '#shared/contracts/durations.ts';
 import { DELIVERY_MS_MAX, type RetryTier } from '#shared/contracts/webhooks/webhook.ts';
 
 /*
@@ -11,7 +11,6 @@ import { DELIVERY_MS_MAX, type RetryTier } from '#shared/contracts/webhooks/webh
 const SCHEDULE: readonly RetryTier[] = ['5s', '5m', '30m', '2h', '5h', '10h', '10h'];
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
 
 /** The delay of each tier, shortest first. */
 const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [

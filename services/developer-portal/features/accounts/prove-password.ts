@@ -1,4 +1,5 @@
 import type { Account } from '#shared/contracts/apps/client-app.ts';
+import { MINUTE_MS } from '#shared/contracts/durations.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
@@ -6,9 +7,8 @@ import type { Call, OperationId } from '../../http/operations.ts';
 import { type Sessions, sessionIdOf } from '../sessions/sessions.ts';
 import type { Passwords } from './passwords.ts';
 
-const MINUTES_MS = 60_000;
 /** Limits password guesses from a signed-in session, such as a browser left open. */
-const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
+const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTE_MS } as const;
 /**
  * Hashing a password takes a thread for 0.1 s, whether it is right or wrong, so this budget is not
  * refunded. The budget of an account counts right passwords only; otherwise a stranger could use it
@@ -17,12 +17,12 @@ const TRIES_OF_ACCOUNT = { name: 'password', countMax: 10, windowMs: 15 * MINUTE
 export const WORK_OF_ADDRESS = {
   name: 'password-work-address',
   countMax: 600,
-  windowMs: 15 * MINUTES_MS,
+  windowMs: 15 * MINUTE_MS,
 } as const;
-const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTES_MS } as const;
+const WORK_OF_ACCOUNT = { name: 'password-work', countMax: 100, windowMs: 15 * MINUTE_MS } as const;
 
 /** A sign-in that is younger proves as much as a password, for an account that has none. */
-const RECENT_MS = 5 * MINUTES_MS;
+const RECENT_MS = 5 * MINUTE_MS;
 
 /** Charges for work. Work that failed was not done, so it is not charged. */
 export async function charge<T>(

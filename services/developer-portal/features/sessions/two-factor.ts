@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { encodeQR } from 'qr';
 import { type Account, RECOVERY_CODES_MAX, type TwoFactor } from '#shared/contracts/apps/client-app.ts';
+import { DAY_MS, MINUTE_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { inStore } from '#shared/redis/connect.ts';
@@ -26,14 +27,13 @@ const RECOVERY_CODE_BYTES = 10;
 
 type Change = (current: TwoFactor | undefined) => TwoFactor | undefined;
 
-const MINUTES_MS = 60_000;
 /**
  * Wrong codes of an account, from all addresses together. Only those who know the password get
  * here. Of a million codes three are right, so 50 guesses a day find one with a probability of
  * 0.015 %.
  */
-const TRIES = { name: 'two-factor', countMax: 10, windowMs: 15 * MINUTES_MS } as const;
-const TRIES_OF_DAY = { name: 'two-factor-day', countMax: 50, windowMs: 24 * 60 * MINUTES_MS } as const;
+const TRIES = { name: 'two-factor', countMax: 10, windowMs: 15 * MINUTE_MS } as const;
+const TRIES_OF_DAY = { name: 'two-factor-day', countMax: 50, windowMs: DAY_MS } as const;
 
 /** KEYS: last used step of an account. ARGV: step, how long it is kept in ms. 0 if the step or a
  * later one was used. */

@@ -1,6 +1,6 @@
 import { type Account, ask, sends } from '../../lib/api.ts';
 import { html, useEffect, useRef, useState } from '../../lib/html.ts';
-import { useRead } from '../../lib/resources.ts';
+import { useResource } from '../../lib/resources.ts';
 import { navigate } from '../../lib/router.ts';
 import { useSubmit } from '../../lib/submit.ts';
 import { CodeField, Dialog, Field, Form, Password, SendButton, SendForm } from '../../ui/form.ts';
@@ -42,7 +42,7 @@ const invitationOf = (page: string) => /^\/invitation#(.+)$/.exec(page)?.[1];
 export function SignIn({ isNew, account, onSignedIn }) {
   const wanted = wantedPage();
   const invitation = invitationOf(wanted);
-  const options = useRead('sign-in-options', () => ask('GET /api/sign-in-options'));
+  const options = useResource('GET /api/sign-in-options', {});
   const mode = options.value?.signUp;
   const maySignUp = mode === 'open' || (mode === 'invite' && invitation !== undefined);
   const { form, codeStep } = useSignIn(
@@ -124,7 +124,7 @@ export function SignInAgain({ account: { email, hasPassword }, onSignedIn, onLea
 }
 
 export function ForgottenPassword() {
-  const options = useRead('sign-in-options', () => ask('GET /api/sign-in-options'));
+  const options = useResource('GET /api/sign-in-options', {});
   const [sentTo, setSentTo] = useState('');
   return html`<${Welcome} title="Forgotten your password?">
     ${loaded(options, ({ resetLinkByEmail }) => {
