@@ -88,7 +88,7 @@ export const IdempotencyKey = z.uuid();
 /** A part of a path that names something. Rule sets may have a dot in their id. */
 export const PathId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/);
 
-/** Query parameters of a list. They are texts; `before` is the `next` of the page before. */
+/** Query parameters of a list. They are texts; `after` is the `next` of the page before. */
 export const PageLimit = z
   .string()
   .regex(/^[0-9]{1,3}$/, 'A whole number.')
@@ -96,12 +96,12 @@ export const PageLimit = z
   .pipe(z.number().min(1).max(PAGE_COUNT_MAX))
   .default(25)
   .meta({ type: 'integer', minimum: 1, maximum: PAGE_COUNT_MAX, default: 25 });
-export const page = { before: z.string().min(1).max(64).optional(), limit: PageLimit };
+export const page = { after: z.string().min(1).max(128).optional(), limit: PageLimit };
 
 /** An instant in an answer. */
 export const instant = z.iso.datetime();
 export const count = z.number().int().nonnegative();
-/** Given where there is more: the cursor of the next page. */
+/** Given where there is more: the next page's `after`. */
 export const next = z.string().optional();
 
 export const Limits = z.object(forEachLimit(() => count));

@@ -104,12 +104,12 @@ test('usage shows the counts of the gateway by mode and outcome, and counts no d
 test('deliveries are listed once each, in pages, and a failed one can be resent', async () => {
   const all = (await listDeliveries('?limit=100')).deliveries.map(({ requestId }) => requestId);
   const paged: string[] = [];
-  let before = '';
+  let after = '';
   for (let pages = 0; pages <= all.length; pages++) {
-    const { deliveries, next } = await listDeliveries(`?limit=3${before}`);
+    const { deliveries, next } = await listDeliveries(`?limit=3${after}`);
     paged.push(...deliveries.map(({ requestId }) => requestId));
     if (next === undefined) break;
-    before = `&before=${next}`;
+    after = `&after=${next}`;
   }
   expect(paged).toEqual(all);
   receiver.setAnswer(410);

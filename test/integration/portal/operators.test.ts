@@ -138,13 +138,13 @@ test('audit entries are filtered by account, app, action and time, and come in p
   const paged = async () => {
     const pages = [await audit({ since: began, limit: '2' })];
     for (let last = pages[0]; last?.next !== undefined; last = pages.at(-1))
-      pages.push(await audit({ since: began, limit: '2', before: last.next }));
+      pages.push(await audit({ since: began, limit: '2', after: last.next }));
     return pages.flatMap(({ entries }) => entries);
   };
   expect(await paged()).toEqual(all.entries);
   const listed = await admin('audit', 'list', '--account', ada.email, '--action', 'app-renamed');
   expect(listed.value).toMatchObject([{ action: 'app-renamed', actor: ada.email, email: ada.email }]);
-  expect((await operator.get('/api/operator/audit?before=x')).status).toBe(422);
+  expect((await operator.get('/api/operator/audit?after=x')).status).toBe(422);
 
   const session = await stores.redis.hgetall(ACCOUNTS_KEY);
   expect(Object.keys(session).length).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ const Entries = z.object({
       changes: z.array(RoleVerdict).optional(),
     }),
   ),
-  /** Given where entries are left to be looked at: the next page's `from`. */
+  /** Given where entries are left to be looked at: the place of the first of them. */
   next: count.optional(),
 });
 /** An app's batches: many wallets under one rule set, started with one of the app's keys. */
@@ -62,8 +62,7 @@ export const BATCH_OPERATIONS = {
       'Entries of a finished batch: all, those with a rule that could not be read, or in a preview those who would gain or lose a role',
     query: z.strictObject({
       of: z.enum(SELECTIONS).default('all'),
-      /** The place of the first entry that is looked at: the `next` of the page before. */
-      from: z
+      after: z
         .string()
         .regex(/^[0-9]{1,6}$/, 'A whole number.')
         .transform(Number)

@@ -112,7 +112,7 @@ test('a file of NDJSON has the stored lines, and one of CSV a row for each of th
 });
 
 test('the entries that could not be read are listed with their reasons', async () => {
-  const { entries, next } = await makeHandlers().listEntries(call({ of: 'unread' as const, from: 0 }));
+  const { entries, next } = await makeHandlers().listEntries(call({ of: 'unread' as const, after: 0 }));
   expect([entries.map(({ index }) => index), next]).toEqual([[2, 3], undefined]);
   expect(entries[0]?.errors).toEqual(lineOf(2).errors);
 });
@@ -131,10 +131,10 @@ test('the entries of a preview are listed with the roles that change, and why', 
       readPart: async () => part,
     },
   });
-  const { entries } = await listEntries(call({ of: 'lost' as const, from: 0 }));
+  const { entries } = await listEntries(call({ of: 'lost' as const, after: 0 }));
   expect(entries).toMatchObject([{ index: 1, changes: [{ id: 'r', granted: false }], details }]);
-  expect((await listEntries(call({ of: 'gained' as const, from: 0 }))).entries).toEqual([]);
-  expect((await listEntries(call({ of: 'all' as const, from: 0 }))).entries).toHaveLength(2);
+  expect((await listEntries(call({ of: 'gained' as const, after: 0 }))).entries).toEqual([]);
+  expect((await listEntries(call({ of: 'all' as const, after: 0 }))).entries).toHaveLength(2);
 });
 
 test('the options have the limits of the tier and the rest of the monthly quota', async () => {

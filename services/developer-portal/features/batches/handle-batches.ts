@@ -46,8 +46,8 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
   return {
     async listBatches(call) {
       const { clientId } = call.app;
-      const { before, limit } = call.query;
-      const found = await batchList.list(clientId, { countMax: limit + 1, before });
+      const { after, limit } = call.query;
+      const found = await batchList.list(clientId, { countMax: limit + 1, before: after });
       const page = found.slice(0, limit);
       const next = found.length > page.length ? page.at(-1)?.requestId : undefined;
       return { batches: page, next };
@@ -74,7 +74,7 @@ export function makeBatchHandlers(deps: Dependencies): Handlers<Ids> {
     },
     async listEntries(call) {
       const { requestId, entries: entryCount } = await finishedBatch(call);
-      const { of: selection, from } = call.query;
+      const { of: selection, after: from } = call.query;
       const to = Math.min(entryCount, from + SEARCHED_COUNT_MAX);
       const found: BatchLine[] = [];
       let next = to;

@@ -49,11 +49,7 @@ export const CHECK_OPERATIONS = {
     summary: 'The newest 1 000 checks that have a result, newest first',
     query: ChecksQuery,
     isHeavy: true,
-    answer: z.object({
-      checks: z.array(CheckFacts),
-      /** Given where there are more: the next page's `before`. */
-      next,
-    }),
+    answer: z.object({ checks: z.array(CheckFacts), next }),
   },
   readCheck: {
     call: 'GET /api/apps/:clientId/checks/:requestId',

@@ -116,7 +116,7 @@ test.each([
 test('pages follow each other without a gap or a repetition, and the last one has no next', async () => {
   const first = await list({ limit: '3' });
   expect([first.checks.length, first.next]).toEqual([3, 'b']);
-  const second = await list({ limit: '3', before: 'b' });
+  const second = await list({ limit: '3', after: 'b' });
   expect([second.checks.map(({ requestId }) => requestId), second.next]).toEqual([['a'], undefined]);
 });
 

@@ -69,7 +69,7 @@ export function makeCheckHandlers(deps: Dependencies): Handlers<keyof typeof CHE
   return {
     async listChecks({ app: { clientId }, query }) {
       const found = (await checkLog.list(clientId)).filter((check) => isWanted(check, query));
-      const from = found.findIndex(({ requestId }) => requestId === query.before) + 1;
+      const from = found.findIndex(({ requestId }) => requestId === query.after) + 1;
       const page = found.slice(from, from + query.limit);
       const last = page.at(-1);
       return {
@@ -143,7 +143,7 @@ export function makeCheckHandlers(deps: Dependencies): Handlers<keyof typeof CHE
 
 const GONE = 'the request of this check is no longer kept: requests are kept for 7 days';
 
-type Filters = Omit<z.output<typeof ChecksQuery>, 'before' | 'limit'>;
+type Filters = Omit<z.output<typeof ChecksQuery>, 'after' | 'limit'>;
 
 function isWanted(check: LoggedCheck, filters: Filters): boolean {
   const { requestId, mode, status, outcome, code, roleId, keyId, since } = filters;

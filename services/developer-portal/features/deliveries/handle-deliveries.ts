@@ -34,7 +34,7 @@ export function makeDeliveryHandlers(deps: Dependencies): Handlers<Ids> {
   return {
     async listDeliveries(call) {
       const { clientId } = call.app;
-      const { state, since, before, limit: countMax } = call.query;
+      const { state, since, after: before, limit: countMax } = call.query;
       const sinceMs = since === undefined ? undefined : Date.parse(since);
       const page = await deliveries.page(clientId, { state, sinceMs, before, countMax });
       return {

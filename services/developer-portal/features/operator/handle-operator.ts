@@ -136,9 +136,9 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
       const shown = { ...presentOperatorApp(app, owner), createdAt: app.createdAt, ...detail };
       return { ...shown, month, limits: limitsOf(owner ?? app.limits) };
     },
-    listAudit({ query: { since, until, limit: countMax, ...query } }) {
+    listAudit({ query: { since, until, after: before, limit: countMax, ...query } }) {
       const ms = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text));
-      return pageAudit(deps, { ...query, countMax, sinceMs: ms(since), untilMs: ms(until) });
+      return pageAudit(deps, { ...query, before, countMax, sinceMs: ms(since), untilMs: ms(until) });
     },
   };
 }

@@ -159,7 +159,7 @@ export const OPERATOR_OPERATIONS = {
       action: z.string().min(1).max(64).optional(),
       since: Instant.optional(),
       until: Instant.optional(),
-      before: z.string().regex(AUDIT_POSITION).optional(),
+      after: z.string().regex(AUDIT_POSITION).optional(),
       limit: PageLimit,
     }),
     answer: z.object({

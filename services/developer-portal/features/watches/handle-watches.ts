@@ -35,7 +35,7 @@ export function makeWatchHandlers({
       };
     },
     async listWatchEvents(call) {
-      const { member, before, limit: countMax } = call.query;
+      const { member, after: before, limit: countMax } = call.query;
       const watch = await ownWatch(call);
       const page = { before, countMax };
       return member === undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PresentedMember, PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
-import { next, PageLimit, page } from '../../http/api.ts';
+import { next, page } from '../../http/api.ts';
 import type { Declaration } from '../../http/operation.ts';
 import { WatchEventAnswer } from './read-watch-events.ts';
 
@@ -21,8 +21,7 @@ export const WATCH_OPERATIONS = {
   listWatchMembers: {
     call: 'GET /api/apps/:clientId/watches/:watchId/members',
     summary: 'Members with their roles, by ref or account',
-    /** `after` is the `next` of the page before. */
-    query: z.strictObject({ after: z.string().min(1).max(128).optional(), limit: PageLimit }),
+    query: z.strictObject(page),
     answer: z.object({ members: z.array(PresentedMember), next }),
   },
   listWatchEvents: {

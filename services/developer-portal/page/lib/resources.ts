@@ -70,17 +70,15 @@ type Row<C extends Read, M extends keyof Answer<C>> = Answer<C>[M] extends reado
  * Pages of a list, each read after the one before when it is requested. A row that is on two pages
  * is shown once.
  * @param list the member of the answer
- * @param position the parameter that gets the `next` of the page before
  * @param id the member of a row that names it; every row is kept where it is absent
  *
  * @example
- * const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks', 'before');
+ * const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks');
  */
 export function usePages<C extends Read, M extends keyof Answer<C>>(
   call: C,
   params: Params<C>,
   list: M,
-  position: keyof Query<C>,
   query: Query<C> = {},
   id?: keyof Row<C, M>,
 ) {
@@ -91,7 +89,7 @@ export function usePages<C extends Read, M extends keyof Answer<C>>(
   const { next } = (pages.at(-1) ?? {}) as { next?: string | number };
   const readMore = async () => {
     try {
-      const page = await askFor(call, params, { ...query, [position]: next });
+      const page = await askFor(call, params, { ...query, after: next });
       setRead({ from: first.value, pages: [...further, page] });
     } catch (error) {
       toast(error.message, 'bad');

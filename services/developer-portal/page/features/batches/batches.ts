@@ -20,7 +20,7 @@ const entriesOf = (count) => formatPlural(count, 'entry', 'entries');
 
 export function Batches() {
   const { clientId, base, may } = useApp();
-  const pages = usePages('GET /api/apps/:clientId/batches', { clientId }, 'batches', 'before');
+  const pages = usePages('GET /api/apps/:clientId/batches', { clientId }, 'batches');
   return html`
     <${PageHead} title="Batches" aside=${html`${refreshButton(pages.first)}
         ${may('startBatch') && html`<a class="button primary" href=${`${base}/batches/${NEW}`}>Start a batch</a>`}`}>
@@ -136,7 +136,7 @@ export function EntryLists({ params, roles, rules }) {
 
 function Entries({ params, of, rules }) {
   const call = 'GET /api/apps/:clientId/batches/:requestId/entries';
-  const pages = usePages(call, params, 'entries', 'from', { of });
+  const pages = usePages(call, params, 'entries', { of });
   return html`<${Card} title=${TITLES[of]}><${Paged} of=${pages} empty=${html`<${Empty} title="Nobody" />`}><ul class="rows inner">${pages.rows.map((entry) => drawEntry(entry, rules))}</ul><//><//>`;
 }
 

@@ -44,7 +44,7 @@ export function Checks() {
   const { app, clientId, base, may } = useApp();
   const query = useQuery(FILTERS);
   const [filters] = query;
-  const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks', 'before', {
+  const checks = usePages('GET /api/apps/:clientId/checks', { clientId }, 'checks', {
     ...filters,
     since: instantOf(filters.since),
   });

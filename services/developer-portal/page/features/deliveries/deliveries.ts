@@ -35,7 +35,7 @@ export function Deliveries() {
   const { clientId, base, may } = useApp();
   const query = useQuery({ state: '', since: '' });
   const [{ state, since }] = query;
-  const deliveries = usePages('GET /api/apps/:clientId/deliveries', { clientId }, 'deliveries', 'before', {
+  const deliveries = usePages('GET /api/apps/:clientId/deliveries', { clientId }, 'deliveries', {
     state,
     since: instantOf(since),
   });

@@ -17,7 +17,7 @@ const TIERS = ['free', 'paid', 'enterprise'];
 
 export function OperatorAccounts() {
   const [{ query }, setQuery] = useQuery({ query: '' });
-  const pages = usePages('GET /api/operator/accounts', {}, 'accounts', 'after', { query }, 'accountId');
+  const pages = usePages('GET /api/operator/accounts', {}, 'accounts', { query }, 'accountId');
   return html`
     <${PageHead} title="Accounts" />
     <${SearchField} label="Find by e-mail address or account ID" value=${query} onSearch=${(text) => setQuery({ query: text })} />

@@ -26,7 +26,7 @@ const drawSuspension = ({ clientId, name, suspended }, after) =>
 
 export function OperatorApps() {
   const [filters, setQuery] = useQuery({ query: '', suspended: '' });
-  const pages = usePages('GET /api/operator/apps', {}, 'apps', 'after', filters, 'clientId');
+  const pages = usePages('GET /api/operator/apps', {}, 'apps', filters, 'clientId');
   return html`
     <${PageHead} title="Apps" aside=${html`<${Segments} label="Which apps" options=${FILTERS} value=${filters.suspended} onChange=${(suspended) => setQuery({ suspended })} />`} />
     <${SearchField} label="Find by name, client ID or e-mail address" value=${filters.query} onSearch=${(query) => setQuery({ query })} />

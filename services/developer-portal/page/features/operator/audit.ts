@@ -12,7 +12,7 @@ const RECENT_COUNT = 10;
 export function OperatorAudit() {
   const query = useQuery({ account: '', app: '', action: '', since: '', until: '' });
   const [{ since, until, ...filters }] = query;
-  const pages = usePages('GET /api/operator/audit', {}, 'entries', 'before', {
+  const pages = usePages('GET /api/operator/audit', {}, 'entries', {
     ...filters,
     since: instantOf(since),
     until: instantOf(until),

@@ -23,7 +23,7 @@ const NEW = '-new';
 
 export function RuleSets() {
   const { clientId, base, may } = useApp();
-  const pages = usePages('GET /api/apps/:clientId/rule-sets', { clientId }, 'ruleSets', 'after');
+  const pages = usePages('GET /api/apps/:clientId/rule-sets', { clientId }, 'ruleSets');
   return html`
     <${PageHead} title="Rule sets" aside=${may('putRuleSet') && html`<a class="button primary" href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`}>
       <p class="sub">Rules stored under an id. A check names them by <code>ruleSet</code> instead of <code>rules</code>.</p>

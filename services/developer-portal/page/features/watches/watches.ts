@@ -60,11 +60,10 @@ export function Watch({ item }) {
     'GET /api/apps/:clientId/watches/:watchId/events',
     params,
     'events',
-    'before',
     { member },
     'eventId',
   );
-  const members = usePages('GET /api/apps/:clientId/watches/:watchId/members', params, 'members', 'after', {
+  const members = usePages('GET /api/apps/:clientId/watches/:watchId/members', params, 'members', {
     limit: MEMBERS_COUNT,
   });
   const reload = () => {
