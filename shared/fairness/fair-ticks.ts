@@ -10,18 +10,32 @@ type Options = {
   readonly monotonicMs?: () => number;
 };
 
+const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
+
 /**
  * Work that could continue all at once, a few milliseconds of it in each tick of the event loop, by
  * turns of accounts, then of apps: so an account whose thousands of requests arrive, or end, at
  * the same instant delays another one by a turn.
+ *
+ * A turn lasts until all work that can follow without I/O has ended. If that took longer than the
+ * share of a tick, the account waits for its next turn as long as it was too long: its long turns
+ * take at most half of the event loop, and all else in the process runs in between.
  */
 export class FairTicks {
+  readonly #msPerTick: number;
+  readonly #monotonicMs: () => number;
   readonly #share: TickShare;
   /** By rank. */
   readonly #waiting: readonly FairQueue<() => void>[];
+  /** By account, until when it waits because a turn was too long. */
+  readonly #pausedUntilMs = new Map<string, number>();
   #isContinuing = false;
+  /** While all that waits is paused. */
+  #wakeUp: NodeJS.Timeout | undefined;
 
-  constructor({ msPerTick, rankCount = 1, monotonicMs }: Options) {
+  constructor({ msPerTick, rankCount = 1, monotonicMs = () => performance.now() }: Options) {
+    this.#msPerTick = msPerTick;
+    this.#monotonicMs = monotonicMs;
     this.#share = new TickShare(msPerTick, monotonicMs);
     this.#waiting = Array.from({ length: rankCount }, () => new FairQueue());
   }
@@ -29,19 +43,44 @@ export class FairTicks {
   /** Resolves in this tick, or beyond its share in one of the next. */
   turn(owner: Owner, rank = 0): Promise<void> {
     return new Promise((resolve) => {
-      (this.#waiting[rank] as FairQueue<() => void>).push(owner, resolve);
-      if (!this.#isContinuing) queueMicrotask(this.#continueNext);
-      this.#isContinuing = true;
+      const start = (): void => {
+        resolve();
+        const beganMs = this.#monotonicMs();
+        // Behind all microtasks, in which that work continues.
+        process.nextTick(() => this.#end(owner, beganMs));
+      };
+      (this.#waiting[rank] as FairQueue<() => void>).push(owner, start);
+      this.#continueSoon();
     });
+  }
+
+  #continueSoon(): void {
+    if (!this.#isContinuing) queueMicrotask(this.#continueNext);
+    this.#isContinuing = true;
   }
 
   readonly #continueNext = (): void => {
     if (!this.#share.hasTime()) return void setImmediate(this.#continueNext);
-    const next = this.#waiting.find(({ size }) => size > 0)?.take();
-    this.#isContinuing = next !== undefined;
-    if (next === undefined) return;
-    next();
-    // Behind the microtask in which that work continues, which takes its time.
-    queueMicrotask(this.#continueNext);
+    const nowMs = this.#monotonicMs();
+    for (const [account, untilMs] of this.#pausedUntilMs)
+      if (untilMs <= nowMs) this.#pausedUntilMs.delete(account);
+    for (const queue of this.#waiting) {
+      const start = queue.take((_, owner) => !this.#pausedUntilMs.has(accountOf(owner)));
+      if (start !== undefined) return start();
+    }
+    this.#isContinuing = false;
+    if (this.#wakeUp !== undefined || this.#waiting.every(({ size }) => size === 0)) return;
+    const pauseMs = Math.min(...this.#pausedUntilMs.values()) - nowMs;
+    this.#wakeUp = setTimeout(() => {
+      this.#wakeUp = undefined;
+      this.#continueSoon();
+    }, pauseMs);
   };
+
+  #end(owner: Owner, beganMs: number): void {
+    const nowMs = this.#monotonicMs();
+    const tooLongMs = nowMs - beganMs - this.#msPerTick;
+    if (tooLongMs > 0) this.#pausedUntilMs.set(accountOf(owner), nowMs + tooLongMs);
+    queueMicrotask(this.#continueNext);
+  }
 }
