@@ -31,7 +31,8 @@ export const IN_FLIGHT_BYTES = {
   ofOneMax: MEMORY_PER_BYTE * BODY_BYTES_MAX,
 } as const;
 
-/** How long bodies that have arrived are taken up in one tick of the event loop. */
+/** How long bodies that have arrived are taken up, and large ones received, in one tick of the event
+ * loop. */
 const TAKING_UP_MS_PER_TICK = 4;
 
 /** Bodies being read at once. */

@@ -66,7 +66,7 @@ export class FairTicks {
       if (untilMs <= nowMs) this.#pausedUntilMs.delete(account);
     for (const queue of this.#waiting) {
       const start = queue.take((_, owner) => !this.#pausedUntilMs.has(accountOf(owner)));
-      if (start !== undefined) return start();
+      if (start !== undefined) return void start();
     }
     this.#isContinuing = false;
     if (this.#wakeUp !== undefined || this.#waiting.every(({ size }) => size === 0)) return;
@@ -83,4 +83,19 @@ export class FairTicks {
     if (tooLongMs > 0) this.#pausedUntilMs.set(accountOf(owner), nowMs + tooLongMs);
     queueMicrotask(this.#continueNext);
   }
+}
+
+/** Nothing, or the wait for the next turn: for long work that can be interrupted. */
+export type GiveWay = () => Promise<void> | undefined;
+
+/** How long such work goes on before another owner has its turn. */
+const SLICE_MS = 0.25;
+
+/** @param turn resolves when the work has its turn */
+export function makeGiveWay(turn: () => Promise<void>): GiveWay {
+  let sliceEndMs = Number.NEGATIVE_INFINITY;
+  const begin = (): void => {
+    sliceEndMs = performance.now() + SLICE_MS;
+  };
+  return () => (performance.now() < sliceEndMs ? undefined : turn().then(begin));
 }

@@ -269,11 +269,16 @@ describe('the faults of a batch', () => {
     expect(lines.status).toBe(422);
   });
 
-  it('list the first hundred of a body full of unknown members', async () => {
+  it('list the first hundred of a body full of unknown members, and none of far too many', async () => {
     const gateway = await start();
-    const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`m${i}`, 0]));
-    const faults = await faultsOf(await gateway.postBatch({ ...unknown, rules: RULES, entries: [ACCOUNT] }));
+    const faultsOfSo = async (length: number) => {
+      const unknown = Object.fromEntries(Array.from({ length }, (_, i) => [`m${i}`, 0]));
+      return faultsOf(await gateway.postBatch({ ...unknown, rules: RULES, entries: [ACCOUNT] }));
+    };
+    const faults = await faultsOfSo(4_000);
     expect([faults.length, faults[0]?.pointer, faults[99]?.pointer]).toEqual([100, '/m0', '/m99']);
+    const [fault] = await faultsOfSo(150_000);
+    expect([fault?.pointer, fault?.code]).toEqual(['', 'too-many']);
   });
 
   it('count the rules inside of composed ones for that', async () => {

@@ -2,6 +2,7 @@ import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { BATCH_LIMITS } from '#shared/contracts/batches/batch.ts';
 import { faultAt, type Judged, notKnown, pointerOf } from '#shared/contracts/fault.ts';
 import { BATCH_PATH } from '#shared/contracts/paths.ts';
+import { makeGiveWay } from '#shared/fairness/fair-ticks.ts';
 import { traceOf } from '#shared/http/exchange-trace.ts';
 import { invalidBody, type Problem } from '#shared/http/problem.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
@@ -44,7 +45,9 @@ export function makeAcceptBatch(deps: Dependencies) {
     using body = await deps.openBody(request, response, app);
     const askLimits = makeAskLimits(deps, caller, { idempotencyKey, overload }, response);
     const collector = collectorFor(caller, deps, { idempotencyKey, hold: body.hold, askLimits });
-    const batch = await receiveBatch(format, body, collector);
+    const { chunks } = body;
+    const giveWay = makeGiveWay(() => deps.takeTurn(app));
+    const batch = await receiveBatch(format, { chunks, giveWay }, collector);
     const refusal = overload ?? ('refusal' in batch ? batch.refusal : undefined);
     deps.resumeRequest(response, app);
     const admitted = await deps.admitCheck(

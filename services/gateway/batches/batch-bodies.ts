@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
-import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import { setOwnDeadline } from '#shared/http/http-server.ts';
 import { overloaded, Problem } from '#shared/http/problem.ts';
 import { dropRest, readChunks } from '#shared/http/read-chunks.ts';
 import { acquireWithin } from '#shared/stores/documents/write-document.ts';
-import { type GiveWay, JSON_BYTES_MAX, makeGiveWay, NDJSON_BYTES_MAX } from './receive-values.ts';
+import { JSON_BYTES_MAX, NDJSON_BYTES_MAX } from './receive-values.ts';
 
 type App = Pick<AppAccess, 'accountId' | 'clientId'>;
 
@@ -34,16 +33,11 @@ const BOUNDS = {
 };
 export type BatchBodyBounds = Readonly<typeof BOUNDS>;
 
-/** How long the values of bodies are taken in one tick of the event loop. */
-const TAKING_MS_PER_TICK = 2;
-
 export type BatchBody = Disposable & {
   /** The body as it arrives. Throws Problem `body-timeout`, `overloaded`. */
   readonly chunks: AsyncIterable<Buffer>;
   /** Counts bytes that the request keeps beside its body. Throws Problem `overloaded`. */
   readonly hold: (bytes: number) => void;
-  /** See `GiveWay`. */
-  readonly giveWay: GiveWay;
 };
 
 export type BatchBodies = ReturnType<typeof makeBatchBodies>;
@@ -60,7 +54,6 @@ export function makeBatchBodies(stopping: AbortSignal, bounds: Partial<BatchBody
   const reading = new Map<string, IncomingMessage>();
   const shares = new FairShares(bytesMax, { place: ofOneMax });
   const waiting = new FairShares(waitingMax);
-  const ticks = new FairTicks({ msPerTick: TAKING_MS_PER_TICK });
   /** Of this request only: the app may have sent another one since. */
   const endReading = (clientId: string, request: IncomingMessage): void => {
     if (reading.get(clientId) === request) reading.delete(clientId);
@@ -106,7 +99,6 @@ export function makeBatchBodies(stopping: AbortSignal, bounds: Partial<BatchBody
     return {
       chunks: bounded(request, app, hold),
       hold,
-      giveWay: makeGiveWay(() => ticks.turn(app)),
       [Symbol.dispose]() {
         endReading(clientId, request);
         shares.give(app, ownBytes);

@@ -1,6 +1,7 @@
 import type { Judged } from '#shared/contracts/fault.ts';
 import { WATCHES_PATH } from '#shared/contracts/paths.ts';
 import { isPresent, type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
+import { makeGiveWay } from '#shared/fairness/fair-ticks.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Handle, Param } from '#shared/http/serve-routes.ts';
 import { memberIdOfText } from '#shared/stores/watches/members/write-watch-members.ts';
@@ -75,7 +76,9 @@ export const watchHandlers = (deps: Dependencies) =>
       const format = formatOf(request);
       const watch = await readWatch(deps, app.clientId, param);
       using body = await deps.openBody(request, response, app, { waits: true });
-      const changes = await receiveMembers(format, body);
+      const { chunks } = body;
+      const giveWay = makeGiveWay(() => deps.takeTurn(app));
+      const changes = await receiveMembers(format, { chunks, giveWay });
       deps.resumeRequest(response, app);
       const counts = await deps.changeMembers({ watch, actor: keyId, limits: app.limits }, changes);
       sendJson(response, 200, JSON.stringify(counts));

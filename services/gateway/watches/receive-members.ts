@@ -2,6 +2,7 @@ import type { BatchEntry } from '#shared/contracts/batches/batch.ts';
 import { type Fault, faultAt, notKnown, pointerOf } from '#shared/contracts/fault.ts';
 import { isAddressText } from '#shared/contracts/rules/address.ts';
 import { MEMBER_CHANGES_MAX } from '#shared/contracts/watches/watch.ts';
+import type { GiveWay } from '#shared/fairness/fair-ticks.ts';
 import { invalidBody } from '#shared/http/problem.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
 import {
@@ -13,8 +14,8 @@ import { FAULTS_MAX } from '../batches/collect-batch.ts';
 import {
   type Arriving,
   type BodyFormat,
-  type GiveWay,
   LINE_BYTES_MAX,
+  type ReceivedJson,
   receiveJson,
   receiveLines,
   takeEach,
@@ -36,7 +37,8 @@ type Path = readonly PropertyKey[];
  */
 export async function receiveMembers(format: BodyFormat, body: Arriving): Promise<MemberChanges> {
   const collector = new MemberCollector();
-  if (format === 'json') await collectJson(await receiveJson(body), collector, body.giveWay);
+  if (format === 'json')
+    await collectJson(await receiveJson(body, ['add', 'remove']), collector, body.giveWay);
   else
     await receiveLines(
       body,
@@ -113,14 +115,18 @@ function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undef
   return undefined;
 }
 
-async function collectJson(body: unknown, collector: MemberCollector, giveWay: GiveWay): Promise<void> {
+async function collectJson(
+  { body, valuesOf }: ReceivedJson,
+  collector: MemberCollector,
+  giveWay: GiveWay,
+): Promise<void> {
   if (!isObject(body))
     return collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
       collector.refuse([faultAt(pointerOf([name]), 'unknown-member', notKnown(['add', 'remove']))]);
     else if (!Array.isArray(value)) collector.refuse([faultAt(`/${name}`, 'wrong-type', 'must be a list')]);
-    else await takeEach(value, (one, index) => collector[name](one, [name, index]), giveWay);
+    else await takeEach(valuesOf(name, value), (one, index) => collector[name](one, [name, index]), giveWay);
   }
 }
 
