@@ -1,29 +1,29 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-
-/** Makes the lock file with the text that names its holder; false if there is one. */
-export function claimLock(lock, text) {
-  try {
-    writeFileSync(lock, text, { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Removes the lock of a holder that is no more. It is renamed and read again before: another
- * process may have replaced the dead holder's lock meanwhile. In that case the lock is restored.
+ * Makes the lock file with the text that names its holder, or takes it over from a holder that is no
+ * more; false while another one has it, or has just released it.
+ *
+ * Between reading who held a lock and replacing it, another process may do the same, and a third
+ * find no lock. So a lock is never away while it is replaced, and one process at a time replaces it:
+ * the one that holds the lock of the lock, which is taken over alike.
+ *
+ * @param isHeld whether the holder of this name still is
  */
-export function removeStaleLock(lock, isHeld) {
-  const aside = `${lock}.${process.pid}`;
+export function claimLock(lock, text, isHeld) {
+  if (makeFile(lock, text)) return true;
+  const holder = readLock(lock);
+  if (holder === undefined || isHeld(holder)) return false;
+  const turn = `${lock}.next`;
+  if (!claimLock(turn, text, isHeld)) return false;
   try {
-    renameSync(lock, aside);
-  } catch {
-    return;
+    if (readLock(lock) !== holder) return false;
+    const own = ownFile(lock, text);
+    renameSync(own, lock);
+    return true;
+  } finally {
+    releaseLock(turn, text);
   }
-  if (isHeld(readLock(aside))) renameSync(aside, lock);
-  else rmSync(aside, { force: true });
 }
 
 /** Removes the lock of this holder, and of no other. */
@@ -31,11 +31,32 @@ export function releaseLock(lock, text) {
   if (readLock(lock) === text) rmSync(lock, { force: true });
 }
 
-/** The text that names the holder; empty without a lock. */
+/** The text that names the holder; undefined without a lock. */
 export function readLock(lock) {
   try {
     return readFileSync(lock, 'utf8');
-  } catch {
-    return '';
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
   }
+}
+
+/** Makes a file with its text at once, so that nobody reads half of it; false if there is one. */
+function makeFile(file, text) {
+  const own = ownFile(file, text);
+  try {
+    linkSync(own, file);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+function ownFile(file, text) {
+  const own = `${file}.${process.pid}`;
+  writeFileSync(own, text);
+  return own;
 }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { claimLock, readLock, releaseLock, removeStaleLock } from './lock-file.js';
+import { claimLock, readLock, releaseLock } from './lock-file.js';
 import { report } from './run.mjs';
 
 /** Another set-up downloads for a few minutes at most; a lock older than this is not waited for. */
@@ -17,12 +17,8 @@ export async function withSetupLock({ cache }, prepare) {
   const own = String(process.pid);
   const giveUpAt = Date.now() + WAIT_MS_MAX;
   let said = false;
-  while (!claimLock(lock, own)) {
-    const holder = readLock(lock);
-    if (!isHeld(holder)) {
-      removeStaleLock(lock, isHeld);
-      continue;
-    }
+  while (!claimLock(lock, own, isHeld)) {
+    const holder = readLock(lock) ?? 'that has just ended';
     if (Date.now() > giveUpAt) throw new Error(`another set-up (process ${holder}) holds ${lock}`);
     if (!said) report(`waiting for another set-up (process ${holder})`);
     said = true;
@@ -38,10 +34,10 @@ export async function withSetupLock({ cache }, prepare) {
   }
 }
 
-/** A lock without a process id has just been made, or removed. */
 function isHeld(text) {
   const pid = Number(text);
-  if (!(pid > 0)) return true;
+  // No process id: a disk that was full.
+  if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
     return true;

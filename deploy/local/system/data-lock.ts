@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { identify, isRunning, ProcessIdentity } from '../processes/process-identity.ts';
-import { claimLock, readLock, releaseLock, removeStaleLock } from '../setup/lock-file.js';
+import { claimLock, readLock, releaseLock } from '../setup/lock-file.js';
 
 const CLAIM_TRIES_MAX = 5;
 
@@ -18,14 +18,13 @@ export function claimDataDirectory(dir: string): Disposable {
   mkdirSync(dir, { recursive: true });
   const lock = join(dir, 'starter.lock');
   const text = JSON.stringify(identify(process.pid));
-  for (let tries = 0; !claimLock(lock, text); tries++) {
-    const holder = holderOf(readLock(lock));
+  for (let tries = 0; !claimLock(lock, text, isHeld); tries++) {
+    const holder = holderOf(readLock(lock) ?? '');
     if (holder && isRunning(holder))
       throw new Error(
         `a system already runs in ${dir} (process ${holder.pid}): stop it, or choose another directory by --data`,
       );
     if (tries === CLAIM_TRIES_MAX) throw new Error(`${lock} cannot be claimed: remove it`);
-    removeStaleLock(lock, isHeld);
   }
   return { [Symbol.dispose]: () => releaseLock(lock, text) };
 }
