@@ -192,7 +192,8 @@ async function* membersOf(
   const { watchUid: uid, partition } = command;
   if (command.command === 'owe') return yield* members.readInPages(uid, command.memberIds);
   const { held, sweeps } = await members.figures(uid);
-  if (held.size + sweeps.size > 0) yield* members.heldBack(uid, partition);
+  const isAnyHeldBack = held.size > 0 || (command.command === 'settle' && sweeps.size > 0);
+  if (isAnyHeldBack) yield* members.heldBack(uid, partition);
 }
 
 function revokedBy(members: readonly WatchMember[], change: Change): ReadonlyMap<string, string[]> {

@@ -84,6 +84,8 @@ function makeWorld(
     },
     members: {
       figures: async () => ({ members: 0, holders: new Map(), held: new Map(), sweeps: new Map() }),
+      // Of 24, those with members.
+      partitions: async () => [3, 7],
     },
     sweeps: {
       async bringForward() {
@@ -177,21 +179,32 @@ test('a conditional write of a watch that does not exist is refused with version
   });
 });
 
+const HELD = aWatch({
+  held: [{ id: 'gold', holders: 3, revocations: 2, heldAt: '2026-11-22T00:00:00.000Z' }],
+});
+
 test('a release that is refused releases nothing', async () => {
   const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 1 };
-  const stale = makeWorld({ stored: aWatch() });
+  const stale = makeWorld({ stored: HELD });
   await expect(stale.writes.release({ ...WRITE, mayWrite: () => false })).rejects.toMatchObject({
     code: 'version-conflict',
   });
-  const spent = makeWorld({ stored: aWatch(), writesLeft: 0 });
+  const spent = makeWorld({ stored: HELD, writesLeft: 0 });
   await expect(spent.writes.release({ ...WRITE, limits })).rejects.toMatchObject({ code: 'rate-limited' });
-  const full = makeWorld({ stored: aWatch(), hasRoom: false });
+  const full = makeWorld({ stored: HELD, hasRoom: false });
   await expect(full.writes.release({ ...WRITE, limits })).rejects.toMatchObject({ code: 'bytes-exceeded' });
   expect(full.published).toEqual([]);
   expect([stale.published, spent.published]).toEqual([[], []]);
-  const last = makeWorld({ stored: aWatch(), writesLeft: 1 });
+  const last = makeWorld({ stored: HELD, writesLeft: 1 });
   expect(await last.writes.release({ ...WRITE, limits })).toMatchObject({ held: [] });
-  expect(last.published).toContain('watch.evaluated.v1');
+  expect(last.published.filter((name) => name === 'watch.evaluated.v1')).toHaveLength(2);
+});
+
+test('a release of a watch that holds nothing is answered with the watch, and writes nothing', async () => {
+  const limits = { ruleSets: 1, watches: 1, watchMembers: 1, writesPerDay: 1 };
+  const world = makeWorld({ stored: aWatch(), writesLeft: 0 });
+  expect(await world.writes.release({ ...WRITE, limits })).toEqual(aWatch());
+  expect(world.published).toEqual([]);
 });
 
 test('a write that changes nothing is answered with the watch, and costs no write of the day', async () => {

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StorageLimits } from '#shared/contracts/apps/tiers.ts';
 import { contractsToFollow, type RuleSet, rulesNameOf } from '#shared/contracts/rules/rule-set.ts';
 import {
-  MEMBER_PARTITIONS,
   type Watch,
   type WatchSettings,
   watchEvaluated,
@@ -25,6 +24,7 @@ import {
   writeOfDay,
 } from '../documents/write-document.ts';
 import type { RuleSetHold, RuleSets } from '../rules/rule-sets.ts';
+import type { WatchMembers } from './members/watch-members.ts';
 import { makePresentWatch, type PresentWatchDependencies } from './present-watch.ts';
 
 const HOLD_WAIT = { msMax: 3_000, retryMs: 25 } as const;
@@ -37,6 +37,7 @@ type Dependencies = WriteDependencies &
     readonly watches: Pick<Watches, 'documents' | 'read'>;
     readonly sweeps: Pick<WatchSweeps, 'bringForward'>;
     readonly followed: Pick<FollowedContracts, 'follow'>;
+    readonly members: Pick<WatchMembers, 'partitions'>;
     readonly ruleSets: Pick<RuleSets, 'hold'>;
   };
 
@@ -165,22 +166,25 @@ export function makeWatchWrites(deps: Dependencies) {
       await sweepNow(watch);
       return watch;
     },
-    /** Makes every partition send the revocations that it holds now. The commands come first, so a
-     * crash in between loses nothing. */
+    /** Makes every partition with members send the revocations that it holds now, if there are any.
+     * The commands come first, so a crash in between loses nothing. */
     async release({ limits, mayWrite = () => true, ...request }: WatchWrite): Promise<Watch> {
       const { clientId, watchId } = request;
       const watch = await deps.watches.read(clientId, watchId);
       if (!watch) throw notFound(watchId);
       // Before the commands, which cannot be undone.
       requireVersion(`the watch ${watchId}`, watch.settingsVersion, mayWrite);
+      const uid = watchUid(watch);
+      // A decided sweep may not have held its revocations yet: its roles are in the document.
+      if (watch.held.length === 0 && (await deps.members.figures(uid)).held.size === 0) return watch;
       if (limits) {
         await deps.requireRoom(clientId);
         await deps.throttle.take([writeOfDay(clientId, limits)]);
       }
       const at = nowIso();
-      const command = { command: 'release', clientId, watchUid: watchUid(watch), at } as const;
+      const command = { command: 'release', clientId, watchUid: uid, at } as const;
       await Promise.all(
-        Array.from({ length: MEMBER_PARTITIONS }, (_, partition) =>
+        (await deps.members.partitions(uid)).map((partition) =>
           deps.publish(watchEvaluated, { ...command, partition }),
         ),
       );

@@ -2,6 +2,7 @@ import {
   isHeld,
   isPending,
   isPresent,
+  MEMBER_PARTITIONS,
   type MemberRole,
   partitionOfMember,
   SHARE_TOLERANCE,
@@ -186,6 +187,13 @@ export function makeWatchMembers(redis: Redis) {
       );
       return figuresOf(stored, count);
     },
+    /** The partitions that have members of a watch, or tombstones. */
+    partitions: (uid: string): Promise<number[]> =>
+      inStore(async () => {
+        const all = Array.from({ length: MEMBER_PARTITIONS }, (_, partition) => partition);
+        const found = await Promise.all(all.map((partition) => redis.exists(docsKey(uid, partition))));
+        return all.filter((partition) => found[partition] === 1);
+      }),
     count: (uids: readonly string[]): Promise<number> =>
       inStore(async () => {
         const counts = await Promise.all(uids.map((uid) => redis.zcard(idsKey(uid))));
