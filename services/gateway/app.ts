@@ -15,8 +15,8 @@ import type { Bounds, ReadBody, Services } from './dependencies.ts';
 import { addHeaders, modeOf, noteHold, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
 
-/** Lists of watches and rule sets made at once, of all client apps; each holds up to four rule sets
- * of 250 KB, parsed. */
+/** Large documents, and lists of documents, answered at once, of all client apps; each holds up to
+ * four rule sets of 250 KB, parsed. */
 const DOCUMENT_LISTS_MAX = 8;
 const DOCUMENT_LISTS_WAITING_MAX = 128;
 
@@ -33,7 +33,7 @@ export const IN_FLIGHT_BYTES = {
 
 /** How long bodies that have arrived are taken up, and large ones received, in one tick of the event
  * loop. */
-const TAKING_UP_MS_PER_TICK = 4;
+const TAKING_UP_MS_PER_TICK = 2;
 
 /** Bodies being read at once. */
 export const BODY_READS_MAX = 256;
@@ -157,6 +157,8 @@ function makeBounds(
     resumeRequest,
     documentLists: new FairTaskQueue({
       atOnceMax: DOCUMENT_LISTS_MAX,
+      ofAppMax: () => DOCUMENT_LISTS_MAX,
+      rests: true,
       waitingMax: DOCUMENT_LISTS_WAITING_MAX,
       refusal: 'too many lists are waiting',
     }),

@@ -123,3 +123,19 @@ test('failed work frees its slot', async () => {
   await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await queue.run('a', async () => 'done')).toBe('done');
 });
+
+test('a place that rests is taken as long again as its task took', async () => {
+  jest.useFakeTimers();
+  const queue = new FairTaskQueue({ atOnceMax: 1, rests: true, waitingMax: 10, refusal: 'too much' });
+  const begunAt: number[] = [];
+  const task = (ms: number) => async () => {
+    begunAt.push(performance.now());
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  };
+  const from = performance.now();
+  const all = [queue.run('a', task(30)), queue.run('b', task(10)), queue.run('c', task(10))];
+  await jest.advanceTimersByTimeAsync(100);
+  await Promise.all(all);
+  expect(begunAt.map((at) => at - from)).toEqual([0, 60, 80]);
+  jest.useRealTimers();
+});

@@ -7,6 +7,9 @@ type Options = {
   /** Maximum of running tasks of one app; then accounts and their apps also have their shares of
    * all. Default: one owner may run all. */
   readonly ofAppMax?: () => number;
+  /** Whether the place of a task stays taken as long again as the task took. So tasks that cost this
+   * process time take at most half of it, however many there are. Default: no. */
+  readonly rests?: boolean;
   /** Maximum of waiting tasks, of all owners together. */
   readonly waitingMax: number;
   /** Message of the error for a dropped task. */
@@ -35,12 +38,12 @@ export class FairTaskQueue {
   async run<T>(owner: Owner, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#mayRun(owner)) this.#begin(owner);
     else await this.#wait(owner, signal);
+    const beganMs = performance.now();
     try {
       return await task();
     } finally {
-      this.#runningCount -= 1;
-      this.#shares?.give(owner);
-      this.#startWaiting();
+      if (this.#options.rests) setTimeout(() => this.#end(owner), performance.now() - beganMs);
+      else this.#end(owner);
     }
   }
 
@@ -54,6 +57,12 @@ export class FairTaskQueue {
   #begin(owner: Owner): void {
     this.#runningCount += 1;
     this.#shares?.take(owner);
+  }
+
+  #end(owner: Owner): void {
+    this.#runningCount -= 1;
+    this.#shares?.give(owner);
+    this.#startWaiting();
   }
 
   #startWaiting(): void {

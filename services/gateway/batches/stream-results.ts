@@ -32,6 +32,7 @@ export function makeStreamResults(
   const shares = new FairShares(streamsMax);
   const turns = new FairTaskQueue({
     atOnceMax: 1,
+    rests: true,
     waitingMax: streamsMax,
     refusal: 'too many parts are to be read',
   });

@@ -22,10 +22,10 @@ export const deliveryHandlers = (deps: Dependencies) =>
       const { countMax, after } = pageOf(asked);
       const before = after === undefined ? undefined : requestIdOf(after);
       const page = { state: asked.state || undefined, countMax, before };
-      const answer = await deps.documentLists.run(app, async () => {
+      await deps.documentLists.run(app, async () => {
         const { deliveries, next } = await deps.deliveries.page(app.clientId, page);
         const summaries = await summarize(deps, deliveries);
-        return {
+        const answer = {
           deliveries: deliveries.map(({ attempts }, i) => ({
             ...summaries[i],
             attempts: attempts.length,
@@ -33,8 +33,8 @@ export const deliveryHandlers = (deps: Dependencies) =>
           })),
           ...(next === undefined ? {} : { next: webhookIdOf(next) }),
         };
+        sendJson(response, 200, JSON.stringify(answer));
       });
-      sendJson(response, 200, JSON.stringify(answer));
     },
     async readDelivery(request, response, param) {
       const { app } = await admitRead(deps, request, response);

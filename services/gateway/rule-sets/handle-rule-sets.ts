@@ -17,18 +17,19 @@ export const ruleSetHandlers = (deps: Dependencies) =>
     async listRuleSets(request, response) {
       const { app } = await admitRead(deps, request, response);
       const page = pageOf(parseQuery(request, RULE_SET_OPERATIONS.listRuleSets.query));
-      const answer = await deps.documentLists.run(app, async () => {
+      await deps.documentLists.run(app, async () => {
         const { ruleSets, next } = await deps.ruleSets.list(app.clientId, page);
-        return JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), next });
+        sendJson(response, 200, JSON.stringify({ ruleSets: ruleSets.map(presentRuleSet), next }));
       });
-      sendJson(response, 200, answer);
     },
     async readRuleSet(request, response, param) {
       const { app } = await admitRead(deps, request, response);
       const id = idOf(param);
-      const found = id === undefined ? undefined : await deps.ruleSets.read(app.clientId, id);
-      if (!found) throw new Problem('rule-set-not-found', 'This client app has no rule set with this id.');
-      send(response, 200, found);
+      await deps.documentLists.run(app, async () => {
+        const found = id === undefined ? undefined : await deps.ruleSets.read(app.clientId, id);
+        if (!found) throw new Problem('rule-set-not-found', 'This client app has no rule set with this id.');
+        send(response, 200, found);
+      });
     },
     async putRuleSet(request, response, param) {
       const { caller, asked } = await admitWrite(deps, request, response, async ({ app }) =>

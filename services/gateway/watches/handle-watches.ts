@@ -24,13 +24,13 @@ export const watchHandlers = (deps: Dependencies) =>
     async listWatches(request, response) {
       const { app } = await admitRead(deps, request, response);
       const page = pageOf(parseQuery(request, WATCH_OPERATIONS.listWatches.query));
-      const answer = await deps.documentLists.run(app, async () => {
+      await deps.documentLists.run(app, async () => {
         const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
         const shown = found.slice(0, page.countMax);
         const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
-        return { watches: await deps.watchWrites.presentMany(shown), ...next };
+        const watches = await deps.watchWrites.presentMany(shown);
+        sendJson(response, 200, JSON.stringify({ watches, ...next }));
       });
-      sendJson(response, 200, JSON.stringify(answer));
     },
     async readWatch(request, response, param) {
       const { app } = await admitRead(deps, request, response);
@@ -64,12 +64,11 @@ export const watchHandlers = (deps: Dependencies) =>
       const watch = await readWatch(deps, app.clientId, param);
       const { after, countMax } = pageOf(parseQuery(request, WATCH_OPERATIONS.listMembers.query));
       const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
-      const answer = await deps.documentLists.run(app, async () => {
+      await deps.documentLists.run(app, async () => {
         const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
         const more = next === undefined ? {} : { next };
-        return JSON.stringify({ members: members.map(presentMember), ...more });
+        sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), ...more }));
       });
-      sendJson(response, 200, answer);
     },
     async changeMembers(request, response, param) {
       const { app, keyId } = await admitFirst(deps, request, response, 'per-second');
