@@ -4,7 +4,7 @@ export type AppOwner = { readonly accountId: string; readonly clientId: string }
  * a network address. */
 export type Owner = string | AppOwner;
 
-const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
+export const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
 
 /** The part of the places that is kept for owners that hold none. */
 const KEPT_PART = 1 / 4;

@@ -1,6 +1,6 @@
 import { TickShare } from '../tick-share.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Owner } from './fair-shares.ts';
+import { accountOf, type Owner } from './fair-shares.ts';
 
 type Options = {
   /** How long waiting work may continue in one tick of the event loop. */
@@ -9,8 +9,6 @@ type Options = {
   readonly rankCount?: number;
   readonly monotonicMs?: () => number;
 };
-
-const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
 
 /**
  * Work that could continue all at once, a few milliseconds of it in each tick of the event loop, by
