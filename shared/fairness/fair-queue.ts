@@ -67,7 +67,10 @@ export class FairQueue<T> {
     const accounts = of === undefined ? this.#accounts.values() : [this.#accounts.get(of)];
     for (const account of accounts)
       for (const { owner, items, next } of account?.apps.values() ?? []) {
-        if (isReady(items[next] as T, owner)) return this.#takeFirst(owner);
+        if (isReady(items[next] as T, owner)) {
+          this.#endTurn(owner);
+          return this.#remove(owner, 0);
+        }
         if (looked.push(owner) < looksMax) continue;
         for (const each of looked) this.#endTurn(each);
         return undefined;
@@ -123,13 +126,6 @@ export class FairQueue<T> {
   *queues(): Generator<readonly [Owner, readonly T[]]> {
     for (const { apps } of this.#accounts.values())
       for (const { owner, items, next } of apps.values()) yield [owner, items.slice(next)];
-  }
-
-  /** Takes the first item of an owner, whose turn is over then. */
-  #takeFirst(owner: Owner): T | undefined {
-    const item = this.#remove(owner, 0);
-    this.#endTurn(owner);
-    return item;
   }
 
   #endTurn(owner: Owner): void {

@@ -1,3 +1,4 @@
+import { bytesToHex } from '@noble/hashes/utils';
 import { hasValidChecksum, isAddressText } from './address.ts';
 import { offsetFromBlockTime } from './block-time.ts';
 import { toChecksumAddress } from './checksum-address.ts';
@@ -107,8 +108,6 @@ export function judgeArgument(type: AbiType, text: string): string | undefined {
 
 const isHex = (text: string): boolean => /^0x(?:[0-9a-fA-F]{2})*$/.test(text);
 const utf8Of = (text: string): Uint8Array => new TextEncoder().encode(text);
-const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
  * The word that a static value is encoded as.
@@ -135,7 +134,7 @@ export function wordOf(type: AbiType, text: string, account: string): bigint {
 
 /** The bytes of a `string` or `bytes` value, hex without `0x`. */
 export const dynamicBytesOf = (type: AbiType, text: string): string =>
-  type.kind === 'bytes' ? text.slice(2).toLowerCase() : hexOf(utf8Of(text));
+  type.kind === 'bytes' ? text.slice(2).toLowerCase() : bytesToHex(utf8Of(text));
 
 export const digitsOfWord = (word: bigint): string => word.toString(16).padStart(WORD_DIGITS, '0');
 
