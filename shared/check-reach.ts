@@ -14,6 +14,10 @@ type ReachCheck = AsyncDisposable & {
  * hangs.
  *
  * @param name as in "the broker" does not answer
+ *
+ * @example
+ * const reach = startReachCheck('Redis', () => redis.ping());
+ * readiness.add('redis', reach.check);
  */
 export function startReachCheck(name: string, ask: () => Promise<unknown>): ReachCheck {
   let answeredAtMs = performance.now();

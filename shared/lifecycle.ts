@@ -18,6 +18,11 @@ type Start<C> = (scope: AsyncDisposableStack, context: ServiceContext, config: C
  * Ready once `start` has returned and every readiness check is well; not ready again from the
  * signal on. A stop that takes longer than `shutdownTimeoutMs`, or a second signal, ends the
  * process with exit 1.
+ *
+ * @example
+ * await runService('evaluator', () => loadConfig(process.env), async (scope, context, config) => {
+ *   const redis = scope.use(await connectRedis(config.redis, context));
+ * });
  */
 export async function runService<C extends CommonConfig>(
   name: string,

@@ -14,8 +14,13 @@ export type Repetition = AsyncDisposable & {
   readonly stop: () => void;
 };
 
-/** Runs `work` periodically until disposal; one run never overlaps the next. Its timer does not
- * keep the process alive, and disposal does not wait for a run in progress. */
+/**
+ * Runs `work` periodically until disposal; one run never overlaps the next. Its timer does not keep
+ * the process alive, and disposal does not wait for a run in progress.
+ *
+ * @example
+ * const polling = scope.use(startRepeating(() => poll(), { intervalMs: 2_000, onError: (error) => log.debug({ error }) }));
+ */
 export function startRepeating(
   work: () => Promise<void> | void,
   { intervalMs, startsAtOnce = false, onError = () => undefined }: RepeatOptions,

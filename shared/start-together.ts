@@ -4,6 +4,9 @@
  * others are disposed of.
  *
  * @throws the first failed start's error, once the others have been disposed of
+ *
+ * @example
+ * scope.use(await startTogether([kafka.consume(first), kafka.consume(second)]));
  */
 export async function startTogether(starting: readonly Promise<AsyncDisposable>[]): Promise<AsyncDisposable> {
   const settled = await Promise.allSettled(starting);

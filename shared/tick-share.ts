@@ -1,5 +1,11 @@
-/** How long one kind of work may hold the event loop in each of its ticks. All else in the process
- * waits that long at each of its steps: a sync check has about ten of them. */
+/**
+ * How long one kind of work may hold the event loop in each of its ticks. All else in the process
+ * waits that long at each of its steps: a sync check has about ten of them.
+ *
+ * @example
+ * const share = new TickShare(4);
+ * while (share.hasTime()) startNext();
+ */
 export class TickShare {
   readonly #msMax: number;
   readonly #monotonicMs: () => number;

@@ -28,6 +28,13 @@ type OpenTimes = {
   readonly openMsMax: number;
 };
 
+/**
+ * @example
+ * const times = { openMsMin: 30_000, openMsMax: 600_000 };
+ * const breaker = new Breaker(shareOfWindow(60_000, monotonicMs), times, monotonicMs);
+ * const admission = breaker.admit();
+ * if (admission) breaker.record(await attempt(), admission);
+ */
 export class Breaker<Outcome> {
   readonly #judge: Judge<Outcome>;
   readonly #times: OpenTimes;

@@ -19,8 +19,14 @@ const namesOf = (owner: Owner): readonly [account: string, app: string] =>
 const nameOf = (owner: Owner): Owner =>
   typeof owner === 'string' ? owner : { accountId: owner.accountId, clientId: owner.clientId };
 
-/** Waiting items of many owners: accounts have turns, and within an account its apps. So an account
- * delays another by one item a round, however many apps it has. */
+/**
+ * Waiting items of many owners: accounts have turns, and within an account its apps. So an account
+ * delays another by one item a round, however many apps it has.
+ *
+ * @example
+ * queue.push(app, start);
+ * queue.take()?.();
+ */
 export class FairQueue<T> {
   /** The next to be served first. */
   readonly #accounts = new Map<string, Account<T>>();

@@ -35,6 +35,11 @@ end
  * holds some takes more only while it holds fewer than its account may still hold. Unused places
  * are not reserved. The rule is known from switches that share a buffer ("dynamic queue length
  * thresholds", Choudhury and Hahne, 1998).
+ *
+ * @example
+ * const shares = new FairShares(512);
+ * if (!shares.take(app)) refuse();
+ * shares.give(app);
  */
 export class FairShares {
   readonly #countMax: number;

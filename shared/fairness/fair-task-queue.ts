@@ -18,8 +18,14 @@ type Options = {
 
 type Waiter = { readonly start: () => void; readonly refuse: (reason: unknown) => void };
 
-/** Runs a bounded number of tasks at a time, those that wait in the turns of a fair queue. If too
- * many tasks wait, the longest queue loses its newest task. */
+/**
+ * Runs a bounded number of tasks at a time, those that wait in the turns of a fair queue. If too
+ * many tasks wait, the longest queue loses its newest task.
+ *
+ * @example
+ * const queue = new FairTaskQueue({ atOnceMax: 2, waitingMax: 64, refusal: 'too many password checks are waiting' });
+ * const hash = await queue.run(address, () => stretch(password));
+ */
 export class FairTaskQueue {
   readonly #options: Options;
   readonly #waiting = new FairQueue<Waiter>();

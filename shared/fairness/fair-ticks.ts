@@ -18,6 +18,10 @@ type Options = {
  * A turn lasts until all work that can follow without I/O has ended. If that took longer than the
  * share of a tick, the account waits for its next turn as long as it was too long: its long turns
  * take at most half of the event loop, and all else in the process runs in between.
+ *
+ * @example
+ * const ticks = new FairTicks({ msPerTick: 4 });
+ * await ticks.turn(app);
  */
 export class FairTicks {
   readonly #msPerTick: number;

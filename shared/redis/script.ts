@@ -37,8 +37,13 @@ end
 
 const lockTokens = new WeakMap<Redis, string>();
 
-/** The same connection for the holder of the rebuild lock: scripts that are made with it check the
- * lock's token in place of the marker. */
+/**
+ * The same connection for the holder of the rebuild lock: scripts that are made with it check the
+ * lock's token in place of the marker.
+ *
+ * @example
+ * const { accounts } = openViews(withLock(redis, token));
+ */
 export function withLock(redis: Redis, token: string): Redis {
   const locked = new Proxy(redis, {
     get(target, name) {
@@ -64,6 +69,10 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  *
  * A call ends within `boundMs`, one of a replay within `REPLAY_TIMEOUT_MS`; a call that has failed by
  * then may still be carried out.
+ *
+ * @example
+ * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
+ * await increment(['counter'], [5]);
  */
 export function makeScript<T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEOUT_MS): Script<T> {
   const token = lua.includes(REQUIRE_VIEW) ? lockTokens.get(redis) : undefined;

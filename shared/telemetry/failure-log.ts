@@ -20,6 +20,10 @@ type Failure = {
  * was given leads to its cause. While a dependency is away there are thousands a second: the first
  * has a line of its own, and the others of that second share one, or as few as possible. A process
  * that stops waits for the last of them.
+ *
+ * @example
+ * const logFailure = makeFailureLog(log);
+ * logFailure({ instance, traceId, clientId, code: 'dependency-unavailable', cause });
  */
 export function makeFailureLog(log: Pick<Logger, 'warn'>): (failure: Failure) => void {
   let shared: Failure[] = [];

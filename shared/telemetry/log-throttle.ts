@@ -7,6 +7,11 @@ import { describeError } from '#shared/errors.ts';
  * @param monotonicMs a clock that never goes back, ms
  * @returns a function that returns how many lines were suppressed since the last one, or
  *   `undefined` if this line must be suppressed too
+ *
+ * @example
+ * const suppressedCount = makeLogThrottle(2_000);
+ * const others = suppressedCount();
+ * if (others !== undefined) log.warn({ others }, 'record held: retrying');
  */
 export function makeLogThrottle(
   intervalMs: number,
@@ -26,8 +31,14 @@ export function makeLogThrottle(
   };
 }
 
-/** Makes a handler that warns of repeated failures, once per interval, with the number of
- * suppressed warnings as `others`. */
+/**
+ * Makes a handler that warns of repeated failures, once per interval, with the number of suppressed
+ * warnings as `others`.
+ *
+ * @example
+ * const onError = makeThrottledWarning(log, 'sweeps not continued', 10_000);
+ * startRepeating(runSweeps, { intervalMs: 500, onError });
+ */
 export function makeThrottledWarning(
   log: Pick<Logger, 'warn'>,
   message: string,

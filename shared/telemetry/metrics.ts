@@ -29,6 +29,14 @@ export function makeRegistry(service: string): Registry {
  */
 type Labels<Label extends string> = readonly Label[] | Readonly<Record<Label, readonly string[]>>;
 
+/**
+ * Makes the metrics of one registry.
+ *
+ * @example
+ * const { counter } = makeInstruments(registry);
+ * const outcomes = counter('rolecall_verdicts_total', 'Rules judged.', { outcome: ['granted', 'denied'] });
+ * outcomes.inc({ outcome: 'granted' });
+ */
 export function makeInstruments(registry: Registry) {
   const registers = [registry];
   return {

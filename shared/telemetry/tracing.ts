@@ -49,7 +49,12 @@ type NoteOnSpan = (attributes: Attributes) => void;
 
 const noteNothing: NoteOnSpan = () => undefined;
 
-/** Runs `work` inside a span and hands it the traceparent to send on. */
+/**
+ * Runs `work` inside a span and hands it the traceparent to send on.
+ *
+ * @example
+ * await withSpan('check judged', { parent: record.traceparent }, (traceparent) => publish({ traceparent }));
+ */
 export async function withSpan<T>(
   name: string,
   options: SpanOptions,

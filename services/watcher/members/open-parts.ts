@@ -30,7 +30,13 @@ freePlaces(ARGV[1])
 return 1
 `;
 
-/** The parts of watches that wait for their results. */
+/**
+ * The parts of watches that wait for their results.
+ *
+ * @example
+ * const openParts = makeOpenParts(redis);
+ * if (!(await openParts.take(watch, 'watch_7'))) return;
+ */
 export function makeOpenParts(redis: Redis) {
   const take = makeScript<number>(redis, TAKE);
   const give = makeScript<number>(redis, GIVE);

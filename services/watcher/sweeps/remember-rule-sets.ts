@@ -9,6 +9,10 @@ export const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
  * sends the rule set only if its version is another. A rule set has up to 250 KB, and transfers and
  * sweeps read those of their watches many times a second. A cache that learns of changes by notices
  * would be too late here: a watch is processed because of a notice.
+ *
+ * @example
+ * const ruleSets = rememberRuleSets(makeRuleSets(redis));
+ * await ruleSets.read('app_1', 'holders');
  */
 export function rememberRuleSets({ read }: Pick<RuleSets, 'read'>): Pick<RuleSets, 'read'> {
   const remembered = new LRUCache<string, RuleSet>({

@@ -31,6 +31,10 @@ type Dependencies = {
 
 /**
  * The gate before every attempt: the breaker and the slots of its receiver (client app and origin).
+ *
+ * @example
+ * const admission = await gate.admit(delivery, callbackUrl, body.length);
+ * if (admission.end) admission.end(true);
  */
 export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
   const openTimes = { openMsMin: OPEN_MS_MIN * scale, openMsMax: OPEN_MS_MAX * scale };

@@ -64,6 +64,11 @@ type Usage = {
  * app's share its unproven receivers leave 16 slots to the others. Slots that become free go to the
  * waiting accounts in turn, within each to its apps, and within an app to its receivers in turn. A
  * freed slot costs the same however many wait: a bounded number of them is looked at.
+ *
+ * @example
+ * using slots = new DeliverySlots(() => performance.now());
+ * const slot = await slots.acquire(app, origin, body.length);
+ * slot?.release(true);
  */
 export class DeliverySlots implements Disposable {
   readonly #monotonicMs: () => number;

@@ -50,6 +50,9 @@ type Options = {
  * name after it is resolved; one refused address refuses the whole name. The socket's lookup
  * returns the checked addresses, so the name is not resolved a second time (DNS rebinding), and TLS
  * still gets the original server name. The peer's address is checked again once connected.
+ *
+ * @example
+ * new Agent({ connect: makeGuardedConnector({ allowed: [], allowHttp: false, connectTimeoutMs: 5000, resolve: makeResolveHost([]) }) });
  */
 export function makeGuardedConnector(options: Options): buildConnector.connector {
   const { allowed } = options;

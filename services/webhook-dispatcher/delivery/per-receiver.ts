@@ -13,6 +13,10 @@ const REMEMBERED_PER_ACCOUNT_MAX = 2_500;
 /**
  * One value for each receiver: a client app's callbacks at one origin. The number of values is
  * bounded for each account, so that one with ever new origins, or apps, evicts only its own values.
+ *
+ * @example
+ * const breakers = new PerReceiver({ make: () => new Breaker(judge, openTimes, monotonicMs), isIdle: () => true });
+ * breakers.of({ accountId: 'acc_1', clientId: 'app_1' }, 'https://hooks.example').admit();
  */
 export class PerReceiver<V> {
   readonly #options: Options<V>;

@@ -37,6 +37,10 @@ export type PartCutter<Entry, Part> = ReturnType<typeof cutParts<Entry, Part>>;
  *
  * @param finish makes a part as soon as it is full: from its entries, and the index of the first
  *   one, from 0
+ * @example
+ * const cutter = cutParts(partBounds(Buffer.byteLength(JSON.stringify(rules))), (entries) => entries);
+ * for (const entry of entries) cutter.add(entry, { reads: 3, resultBytes: 900, bytes: 60 });
+ * cutter.end().length;
  */
 export function cutParts<Entry, Part>(
   bounds: PartBounds,
