@@ -108,6 +108,7 @@ const REASONS: Partial<Record<FailureKind, string>> = {
   'method-unsupported': 'No endpoint of the chain serves eth_getLogs.',
   'too-many-logs': 'The newest blocks have more logs than one read may return.',
   'chain-stale': 'The newest block of the chain is too old.',
+  'too-few-headers': 'Fewer endpoints of the chain than its quorum give the same newest block.',
   'rate-limited': 'The endpoints of the chain are rate-limited.',
   'over-rate': 'The endpoints of the chain are rate-limited.',
   'block-unavailable': 'No endpoint of the chain has the logs of the newest blocks yet.',
