@@ -40,6 +40,11 @@ test('a row of a preview has the verdict before beside each new one', () => {
   );
 });
 
+test.each(['constructor', '__proto__', 'toString'])('a role %j without a verdict before has none', (id) => {
+  const line = aLine({ before: {}, roles: [{ id, granted: true }] });
+  expect(csvRow(line, { roleIds: [id], isPreview: true })).toContain('"completed","","granted",""');
+});
+
 test('a row of a failed entry denies nothing', () => {
   const line = aLine({ status: 'failed', errors: [unread()], blockNumbers: {} });
   expect(csvRow(line, columns('a'))).toBe('"0","","0xab","failed","undetermined","rpc-timeout",""\r\n');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { VerdictsBefore } from '#shared/contracts/batches/batch.ts';
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 import { RoleVerdict, RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts';
 import { MemberNames } from '#shared/contracts/watches/presented-watch.ts';
@@ -8,8 +9,7 @@ import { BlockNumbers } from '#shared/contracts/watches/watch-check.ts';
 export const BatchLine = z.object({
   index: z.number().int().nonnegative(),
   ...MemberNames,
-  /** In a preview of a watch: the last verdicts, by role id. */
-  before: z.record(z.string(), z.boolean()).optional(),
+  before: VerdictsBefore.optional(),
   status: z.string(),
   roles: z.array(RoleVerdict),
   /** Of no rule where the whole entry failed. */
@@ -62,7 +62,8 @@ export function csvRow(line: BatchLine, { roleIds, isPreview }: Columns): string
     (line.accounts ?? [line.account ?? '']).join(' '),
     line.status,
     ...roleIds.flatMap((id) => {
-      const before = line.before?.[id];
+      // An object without a role named `constructor` has a member of that name all the same.
+      const before = Object.hasOwn(line.before ?? {}, id) ? line.before?.[id] : undefined;
       const verdict = (line.status === 'failed' ? undefined : verdicts.get(id)) ?? 'undetermined';
       return [...(isPreview ? [before === undefined ? '' : before ? 'granted' : 'denied'] : []), verdict];
     }),

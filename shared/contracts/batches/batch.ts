@@ -19,11 +19,20 @@ export const BATCH_LIMITS = {
   enterprise: { entries: 100_000, unfinished: 100 },
 } as const satisfies Record<Tier, { readonly entries: number; readonly unfinished: number }>;
 
+/** In a preview: the last verdicts of the watch's member, by role id. Not a zod record, which drops
+ * a role with the id `__proto__`. */
+export const VerdictsBefore = z.custom<Readonly<Record<string, boolean>>>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((granted) => typeof granted === 'boolean'),
+);
+
 /** One member of a batch: wallets, and the caller's own id. */
 export const BatchEntry = Wallets.extend({
   ref: z.string().max(128).optional(),
-  /** In a preview: the last verdicts of the watch's member, by role id. */
-  before: z.record(z.string(), z.boolean()).optional(),
+  before: VerdictsBefore.optional(),
 });
 export type BatchEntry = z.infer<typeof BatchEntry>;
 
