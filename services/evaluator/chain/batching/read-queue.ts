@@ -128,13 +128,11 @@ export class ReadQueue {
   }
 
   /** Returns one entry per read, when all are answered or the signal is aborted. */
-  async read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
+  read(block: Block, reads: readonly Read[], context: ReadContext): Promise<readonly Entry[]> {
     const ofBlock = this.#blockReads(block, context.avoid ?? NO_ENDPOINTS, context.atBlock !== undefined);
     const entries = reads.map((read) => this.#requestRead(ofBlock, read, context));
-    const open = entries.filter((entry) => entry.observation === undefined);
-    if (open.length > 0 && !context.signal.aborted) await this.#wait(open, context);
     this.#evict();
-    return entries;
+    return this.#wait(entries, context);
   }
 
   #requestRead(ofBlock: BlockReads, read: Read, context: ReadContext): Entry {
@@ -177,12 +175,15 @@ export class ReadQueue {
     return entry;
   }
 
-  #wait(open: readonly Entry[], { signal, accountId, clientId, isolatedReads }: ReadContext): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  #wait(entries: readonly Entry[], context: ReadContext): Promise<readonly Entry[]> {
+    const { signal, accountId, clientId, isolatedReads } = context;
+    const open = entries.filter((entry) => entry.observation === undefined);
+    if (open.length === 0 || signal.aborted) return Promise.resolve(entries);
+    const { promise, resolve } = Promise.withResolvers<readonly Entry[]>();
     const done = (): void => {
       signal.removeEventListener('abort', done);
       for (const entry of open) if (entry.observation === undefined) leave(entry, ticket);
-      resolve();
+      resolve(entries);
     };
     const ticket: Ticket = { openCount: open.length, accountId, clientId, isolatedReads, done };
     join(open, ticket);
