@@ -46,7 +46,6 @@ export const ACCOUNT_OPERATIONS = {
       invitation: InvitationToken.optional(),
     }),
     status: 202,
-    answer: z.object({}),
     codes: ['sign-up-closed', 'rate-limited'],
   },
   signIn: {
@@ -106,7 +105,6 @@ export const ACCOUNT_OPERATIONS = {
       'Send a link for a new password to an account; the answer is the same if the address has no account',
     body: z.strictObject({ email: Email }),
     status: 202,
-    answer: z.object({}),
     codes: ['conflict', 'rate-limited'],
   },
   setNotices: {

@@ -7,8 +7,8 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { Call, Handlers } from '../../http/operations.ts';
 import { accountIdOf } from '../apps/credentials.ts';
 import { PORTAL_ACTOR } from '../audit/present-audit.ts';
-import { sessionIdOf } from '../sessions/sessions.ts';
 import type { ACCOUNT_OPERATIONS } from './account-operations.ts';
+import { requireOwnPassword } from './account-work.ts';
 import type { Message } from './mailer.ts';
 import { charge, WORK_OF_ADDRESS } from './prove-password.ts';
 import { makeSignIns, TRIES_OF_ADDRESS } from './sign-ins.ts';
@@ -48,7 +48,6 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         accountWork.ensure(accountIdOf(email), email, { passwordHash, verified: false }),
         delay(WRITE_MS_HIDDEN),
       ]);
-      return {};
     },
     async signIn(call) {
       const { email, password, code } = call.body;
@@ -65,11 +64,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
     readSession: async ({ account }) => presentSession(account),
     async changePassword(call) {
       const { body, account, visitor } = call;
-      if (account.passwordHash === undefined)
-        throw new ServiceError(
-          'conflict',
-          'this account has no password: it signs in at the identity provider',
-        );
+      requireOwnPassword(account);
       await proveSelf(call, body.current);
       const passwordHash = await passwords.hash(body.next, visitor);
       await call.setSession(await accountWork.changePassword(account, passwordHash));
@@ -113,7 +108,6 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
         const { token } = await resetLinks.make(PORTAL_ACTOR, account);
         return messageOf(account, `${mail.origin}/reset-password#${token}`);
       });
-      return {};
     },
     async setNotices({ body: { enabled }, account }) {
       if (!mail) throw new ServiceError('conflict', 'this portal sends no e-mail');
@@ -127,11 +121,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       await accountWork.remove(account.accountId, account.accountId);
       await call.setSession(undefined);
     },
-    async listSessions({ account, token = '' }) {
-      const own = sessionIdOf(token);
-      const found = await sessions.list(account);
-      return found.map((session) => ({ ...session, current: session.sessionId === own }));
-    },
+    listSessions: ({ account, token }) => sessions.list(account, token),
     async endSession({ account, param }) {
       if (!(await sessions.end(account, param('sessionId'))))
         throw new ServiceError('not-found', 'there is no such session');

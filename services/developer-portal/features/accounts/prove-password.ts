@@ -4,7 +4,7 @@ import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import type { Draw, Throttle } from '#shared/fairness/throttle.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Call, OperationId } from '../../http/operations.ts';
-import { type Sessions, sessionIdOf } from '../sessions/sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { Passwords } from './passwords.ts';
 
 /** Limits password guesses from a signed-in session, such as a browser left open. */
@@ -80,14 +80,14 @@ export function makeProvePassword({ passwords, sessions, throttle, now }: Depend
     prove,
     /** The same for the account of a session. Without a password the session must be new. */
     async proveSelf(
-      { account, token = '', visitor }: Pick<Call<OperationId>, 'account' | 'token' | 'visitor'>,
+      { account, token, visitor }: Pick<Call<OperationId>, 'account' | 'token' | 'visitor'>,
       password = '',
     ): Promise<void> {
       if (account.passwordHash !== undefined) {
         await prove(account, password, visitor, [{ budget: TRIES_OF_ACCOUNT, owner: account.accountId }]);
         return;
       }
-      const own = (await sessions.list(account)).find(({ sessionId }) => sessionId === sessionIdOf(token));
+      const own = (await sessions.list(account, token)).find(({ current }) => current);
       if (!own || Date.parse(own.startedAt) + RECENT_MS < now())
         throw new Problem(
           'credentials-invalid',

@@ -36,9 +36,6 @@ type Session = SessionOrigin & {
 
 export type Sessions = ReturnType<typeof makeSessions>;
 
-/** The id of a token's session. */
-export const sessionIdOf = (token: string): string => sha256(token).slice(0, ID_CHARS);
-
 /**
  * Sessions by tokens of 256 random bits; Redis stores only their SHA-256. A session is bound to the
  * password it was opened with: a new password, or the deletion of the account, ends all earlier
@@ -100,8 +97,8 @@ export function makeSessions(
     },
     close: (token: string): Promise<void> =>
       inStore(async () => void (await redis.hdel(keyOf(idOfToken(token) ?? ''), sha256(token)))),
-    /** The live sessions of an account, the last used first. */
-    list: async (account: Account) =>
+    /** The live sessions of an account, the last used first; that of the token is the current one. */
+    list: async (account: Account, token = '') =>
       (await readAll(account))
         .filter(([, session]) => isLive(session, account))
         .sort(([, a], [, b]) => b.usedAtMs - a.usedAtMs)
@@ -111,6 +108,7 @@ export function makeSessions(
           usedAt: new Date(usedAtMs).toISOString(),
           browser,
           address,
+          current: digest === sha256(token),
         })),
     /** Ends a session of the account. `false` if the account has no such session. */
     end: async (account: Account, sessionId: string): Promise<boolean> =>
