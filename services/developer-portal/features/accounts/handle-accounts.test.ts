@@ -176,7 +176,7 @@ test('where only the invited may sign up, an open invitation for the address is 
   for (const body of wrong)
     await expect(signUp(body)).rejects.toMatchObject({ code: 'sign-up-closed', status: 403 });
   expect(counted()).toEqual({ 'sign-in-address': wrong.length });
-  await expect(signUp({ invitation: TOKEN })).resolves.toEqual({});
+  await signUp({ invitation: TOKEN });
   expect(counted()).toEqual({ 'sign-in-address': wrong.length, 'sign-up': 1 });
 });
 
