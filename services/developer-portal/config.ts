@@ -111,7 +111,6 @@ export function loadConfig(env: Environment) {
     },
     /** The logarithm of scrypt's cost N of new passwords. */
     passwordCost: parsed.PORTAL_PASSWORD_COST,
-    /** Maximum of sign-ups per hour from one address. */
     signUpsPerHour: parsed.PORTAL_SIGN_UPS_PER_HOUR,
     signUp: parsed.PORTAL_SIGN_UP ?? 'open',
     /** Whether an operator without a second factor may do nothing but set it up. */

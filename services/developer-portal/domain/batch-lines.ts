@@ -46,7 +46,6 @@ export const csvHeader = ({ roleIds, isPreview }: Columns): string =>
     ...['errors', 'blocks'],
   ]);
 
-/** What became of each role of an entry. */
 export const verdictsOf = ({ roles, errors }: BatchLine) =>
   foldRoles({
     roles,

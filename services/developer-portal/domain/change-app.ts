@@ -164,6 +164,5 @@ export const isLive = ({ expiresAt }: WebhookSecretRecord, nowMs: number): boole
 const earlier = (one: string | undefined, other: string): string =>
   one !== undefined && Date.parse(one) < Date.parse(other) ? one : other;
 
-/** Whether a key can be used at an instant. */
 export const isUsable = ({ revokedAt, expiresAt }: ApiKeyRecord, nowMs: number): boolean =>
   revokedAt === undefined && (expiresAt === undefined || Date.parse(expiresAt) > nowMs);

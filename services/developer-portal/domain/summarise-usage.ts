@@ -46,7 +46,6 @@ export const checksByKey = (figures: DayFigures): { keyId: string; checks: numbe
     .map(([name, checks]) => ({ keyId: name.slice(KEY_FIGURE.length), checks }))
     .sort((a, b) => b.checks - a.checks || (a.keyId < b.keyId ? -1 : 1));
 
-/** Several days as one. */
 export function addFigures(days: readonly DayFigures[]): DayFigures {
   const total = new Map<string, number>();
   for (const day of days)

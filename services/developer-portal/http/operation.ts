@@ -5,7 +5,6 @@ import type { Permission } from '../domain/permissions.ts';
 /** The callers that may use an operation: all, a signed-in account, or operators. */
 export type Access = 'public' | 'session' | 'operator';
 
-/** One operation of the portal's API. */
 export type Operation = BaseOperation<Access> & {
   /** Of an operation on an app, where it does not follow from the method; see `permissionOf`. */
   readonly permission?: Permission;

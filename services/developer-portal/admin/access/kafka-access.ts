@@ -71,7 +71,6 @@ const USES: Readonly<Record<Service, Omit<KafkaAccess, 'consumes'>>> = {
 const consumedBy = (service: Service): KafkaAccess['consumes'] =>
   Object.fromEntries(Object.entries(TOPICS_OF_GROUPS).filter(([group]) => group.split('.')[0] === service));
 
-/** The use of the topics by each service. */
 export const KAFKA_ACCESS = Object.fromEntries(
   SERVICES.map((service) => [service, { ...USES[service], consumes: consumedBy(service) }]),
 ) as Readonly<Record<Service, KafkaAccess>>;
@@ -134,7 +133,6 @@ const ofAll = (resource: Acl['resource'], operations: readonly string[], prefix:
   operations,
 });
 
-/** As arguments of Kafka's `kafka-acls.sh`. */
 export const kafkaAclsCommand = (user: string, { resource, names, isPrefixed, operations }: Acl): string =>
   [
     `kafka-acls.sh --bootstrap-server "$KAFKA_BROKERS" --command-config "$ADMIN_CONFIG" --add --allow-principal User:${user}`,

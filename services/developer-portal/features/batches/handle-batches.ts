@@ -14,7 +14,6 @@ import type { BATCH_OPERATIONS } from './batch-operations.ts';
 /** From the first byte of a batch to the gateway's answer: longer than its bounds for the body and
  * for the broker. */
 const START_TIMEOUT_MS = 150_000;
-/** Entries on one page. */
 const LISTED_COUNT_MAX = 20;
 /** Entries that one page looks at. */
 const SEARCHED_COUNT_MAX = 5_000;

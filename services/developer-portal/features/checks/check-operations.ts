@@ -18,7 +18,6 @@ export const ChecksQuery = z.strictObject({
   code: UndeterminedCode.optional(),
   /** At least one rule is about this role; of a check with more than 32 roles, 32 are known. */
   roleId: z.string().min(1).max(ROLE_ID_LENGTH_MAX).optional(),
-  /** The API key of the request. */
   keyId: z.string().min(1).max(64).optional(),
   since: Instant.optional(),
   ...page,

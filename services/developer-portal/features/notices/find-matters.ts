@@ -13,7 +13,6 @@ export type Matter = {
   readonly quietMs: number;
   /** One sentence, or more. Composed for those that are sent: an account may have thousands. */
   readonly text: () => string;
-  /** The page that shows it. */
   readonly path: string;
 };
 
@@ -21,7 +20,6 @@ export type Matter = {
 const KEY_WARNING_MS = 7 * DAY_MS;
 /** A receiver that has accepted nothing for so long counts as dead. */
 const RECEIVER_DEAD_MS = HOUR_MS;
-/** Matters that a message names. */
 export const MATTERS_OF_MAIL_MAX = 20;
 /** Roles, or chains, that a matter names. */
 const NAMED_MAX = 10;

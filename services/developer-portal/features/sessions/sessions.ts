@@ -18,7 +18,6 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return redis.call('PEXPIRE', KEYS[1], ARGV[4])
 `;
 
-/** Where a session was opened. */
 export type SessionOrigin = {
   /** A short name, such as `Firefox on Linux`. */
   readonly browser: string;

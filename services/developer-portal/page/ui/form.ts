@@ -261,7 +261,6 @@ const closeDialog = () => show(undefined);
  */
 export const openDialog = (dialog: VNode) => show(dialog);
 
-/** The place of the open dialog, if any. */
 export function OpenDialog() {
   const [shown, setShown] = useState<VNode>();
   useLayoutEffect(() => {

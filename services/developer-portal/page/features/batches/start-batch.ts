@@ -21,7 +21,6 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const LISTED_MAX = 20;
 /** Entries that are shown before they are sent. */
 const PREVIEWED_MAX = 5;
-/** Of a column's first value. */
 const SAMPLE_CHARS_MAX = 12;
 const NONE = 'none';
 const SOURCES = Object.entries({ paste: 'Paste a list', file: 'Choose a file' });

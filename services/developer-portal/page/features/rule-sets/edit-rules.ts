@@ -82,7 +82,6 @@ export function textOf(value) {
   return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
 }
 
-/** The members that are whole numbers. */
 const INTEGERS = ['chainId', 'atLeast', 'decimals'];
 
 /** A text that is not a whole number is sent as it was typed, for the API to refuse. */
