@@ -20,7 +20,7 @@ export const WRITE_LIMITS: Readonly<Record<Tier, WriteLimits>> = {
  * Limit on an account's reads of its apps, because one may read thousands of records. The portal's
  * page reads at most once in 1.5 s while it follows something.
  */
-export const READS_PER_MINUTE = 1_200;
+const READS_PER_MINUTE = 1_200;
 const APPS_PATH = '/api/apps';
 
 /**
@@ -30,25 +30,18 @@ const APPS_PATH = '/api/apps';
 export const isBudgeted = ({ access, method, path, isHeavy }: Operation): boolean =>
   access === 'session' && (method !== 'get' || path.startsWith(APPS_PATH) || isHeavy === true);
 
-/**
- * Returns an operation's charges to its account's budgets.
- */
+/** The charges of an operation to its account's budgets. */
 export function accountDraws(
   operation: Operation,
   { accountId, tier }: Pick<Account, 'accountId' | 'tier'>,
 ): Draw[] {
   if (!isBudgeted(operation)) return [];
-  if (operation.method === 'get')
-    return [
-      {
-        budget: { name: 'reads-minute', countMax: READS_PER_MINUTE, windowMs: MINUTE_MS },
-        owner: accountId,
-      },
-    ];
+  const draw = (name: string, countMax: number, windowMs: number): Draw => ({
+    budget: { name, countMax, windowMs },
+    owner: accountId,
+  });
+  if (operation.method === 'get') return [draw('reads-minute', READS_PER_MINUTE, MINUTE_MS)];
   const kind = operation.method === 'delete' || operation.endsSomething ? 'removals' : 'writes';
   const { perMinute, perDay } = WRITE_LIMITS[tier];
-  return [
-    { budget: { name: `${kind}-minute`, countMax: perMinute, windowMs: MINUTE_MS }, owner: accountId },
-    { budget: { name: `${kind}-day`, countMax: perDay, windowMs: DAY_MS }, owner: accountId },
-  ];
+  return [draw(`${kind}-minute`, perMinute, MINUTE_MS), draw(`${kind}-day`, perDay, DAY_MS)];
 }
