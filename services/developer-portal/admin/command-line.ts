@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import { KeyPermissions } from '#shared/contracts/apps/client-app.ts';
 import { judgeSignInDomains } from '#shared/contracts/sign-in/sign-in-domain.ts';
-import type { LocalSystem } from './local-system.ts';
 import type { OpenSystem } from './open-system.ts';
 
 /** A value that is printed as it is made, one line after the other. */
@@ -14,9 +13,7 @@ export type Print = (value: unknown) => void;
 
 /** Runs a subcommand's work on an open system; its value is printed, as JSON with `--json`, or line
  * by line if it is `PrintLines`. */
-export type Run = (
-  work: (system: OpenSystem, local: LocalSystem | undefined) => Promise<unknown>,
-) => Promise<void>;
+export type Run = (work: (system: OpenSystem) => Promise<unknown>) => Promise<void>;
 
 /** The work of a subcommand: it gets the arguments in their order, then the options. */
 type Work = (system: OpenSystem, ...given: never[]) => Promise<unknown>;

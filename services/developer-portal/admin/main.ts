@@ -67,8 +67,8 @@ const runOnSystem: Run = async (work) => {
   const { data, as = userAtHost() } = program.opts<{ data?: string; as?: string }>();
   const isRemote = data === undefined && Boolean(process.env['KAFKA_BROKERS']);
   const local = isRemote ? undefined : loadLocalSystem(resolve(data ?? '.data'));
-  await using system = await openSystem({ ...process.env, ...local?.environment }, as);
-  const value = await work(system, local);
+  await using system = await openSystem({ ...process.env, ...local?.environment }, as, local?.processes);
+  const value = await work(system);
   if (command) await recordCommand(system, command);
   if (typeof value === 'function') await (value as PrintLines)((line) => write(process.stdout, `${line}\n`));
   else print(value);

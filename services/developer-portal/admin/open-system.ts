@@ -14,6 +14,7 @@ import { makeLogger } from '#shared/telemetry/log.ts';
 import { makeRegistry } from '#shared/telemetry/metrics.ts';
 import { makeWork } from '../features/work.ts';
 import { makeAwaitResend } from './await-resend.ts';
+import type { LocalSystem } from './local-system.ts';
 
 /** A command fails fast if the system is not running. */
 const DEPENDENCY_WAIT_MS = 5_000;
@@ -24,9 +25,14 @@ export type OpenSystem = Awaited<ReturnType<typeof openSystem>>;
  * Connects to a running system for one command.
  *
  * @param actor who it is for, in the audit trail
+ * @param processes those of a local system; they are not known of any other
  * @throws ServiceError `config-invalid`, `broker-unavailable`
  */
-export async function openSystem(env: Environment, actor = 'operator') {
+export async function openSystem(
+  env: Environment,
+  actor = 'operator',
+  processes: LocalSystem['processes'] = [],
+) {
   const common = loadCommonConfig({ LOG_LEVEL: 'silent', ...env });
   const config = { ...common, dependencyWaitMs: DEPENDENCY_WAIT_MS };
   const log = makeLogger('admin', config.logLevel);
@@ -68,6 +74,7 @@ export async function openSystem(env: Environment, actor = 'operator') {
   return {
     ...work,
     actor,
+    processes,
     /** Whether an audit entry was written. */
     hasRecorded: () => recorded,
     hasSecretKeys: readSecret(env, 'ROLECALL_SECRET_KEYS') !== undefined,

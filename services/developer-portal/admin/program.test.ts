@@ -67,7 +67,7 @@ async function run(line: string, environment: Environment = {}): Promise<unknown
   const print = (value: unknown) => {
     printed = value;
   };
-  const program = makeProgram(async (work) => print(await work(opened, undefined)), print, environment, true);
+  const program = makeProgram(async (work) => print(await work(opened)), print, environment, true);
   await program.parseAsync(line.split(' '), { from: 'user' });
   return printed;
 }

@@ -12,7 +12,7 @@ import { applyTopics } from '#shared/kafka/topics-admin.ts';
 import { waitUntilComplete } from '#shared/stores/replay/keep-views.ts';
 import { replayTopics } from '#shared/stores/replay/replay-topics.ts';
 import { existing } from '../../features/basis.ts';
-import { addGroup, instant, type Run, wholeNumber } from '../command-line.ts';
+import { adderTo, addGroup, instant, type Run, wholeNumber } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
 
 /** Invalidates the views and rebuilds them, or waits for a result-store that started the rebuild
@@ -75,16 +75,11 @@ async function findRecord(kafka: OpenSystem['kafka'], topic: string, partition: 
 }
 
 export function addSystem(program: Command, run: Run): void {
-  program
-    .command('status')
-    .description('processes of a local system, RPC endpoints, and the lag of each consumer group')
-    .action(() =>
-      run(async (system, local) => ({
-        processes: local?.processes ?? [],
-        endpoints: await listEndpoints(system),
-        lag: await readLag(system.kafka.admin),
-      })),
-    );
+  adderTo(program, run)('status', async (system) => ({
+    processes: system.processes,
+    endpoints: await listEndpoints(system),
+    lag: await readLag(system.kafka.admin),
+  })).description('processes of a local system, RPC endpoints, and the lag of each consumer group');
   const addTopics = addGroup(program, run, 'topics', 'topics of the broker');
   addTopics('apply', async ({ kafka, topics, retention }) => ({
     ...(await applyTopics(kafka.admin, topics)),
