@@ -33,6 +33,8 @@ export type Present = {
   readonly rules: string | undefined;
   /** By chain id, the last reorgs. */
   readonly forks: Readonly<Record<string, readonly Fork[]>>;
+  /** By id of a followed chain, the block that following has reached. */
+  readonly reached?: Readonly<Record<string, number>> | undefined;
 };
 
 /** Behind `sha-256=:`: 96 bits of the digest, which tell the rules of one client app apart. */
@@ -73,6 +75,19 @@ export function judgeAnswer(
   const isOwed = member.owed !== undefined || hasUnseen(member, answer.owed, present, answer.read);
   return isOwed || differs ? 'owed' : 'dropped';
 }
+
+/**
+ * Owed blocks as far as following has reached: it had reached each of them, so a higher one is of a
+ * chain that began anew, or of a dropped fork. Transfers in the blocks that came instead are owed by
+ * themselves.
+ */
+export const withinReach = (
+  blocks: Answer['owed'],
+  reached: Present['reached'] = {},
+): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(blocks).map(([id, block]) => [id, Math.min(block, reached[id] ?? block)]),
+  );
 
 /** Whether there is a block, among those that a check has to read, that the member has not seen. */
 export const hasUnseen = (

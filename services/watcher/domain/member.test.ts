@@ -254,6 +254,20 @@ describe('what a member is owed', () => {
     expect(apply({ ...holder(), owed }, readAt(601)).member.owed).toBeUndefined();
   });
 
+  test('at a block above what following has reached, as after a chain began anew, ends at what it has reached', () => {
+    const owed = { since: at(1), blocks: { '1': 265 }, why: { cause: 'transfer' as const } };
+    const readAt = (block: number) =>
+      anAnswer(
+        30,
+        { gold: true, vip: false },
+        { read: { '1': { block, askedAt: Date.parse(at(30)) } }, owed: { '1': 73 } },
+      );
+    const reached = { '1': 73 };
+    expect(apply({ ...holder(), owed }, readAt(73), { reached }).member.owed).toBeUndefined();
+    expect(apply({ ...holder(), owed }, readAt(72), { reached }).member.owed?.blocks).toEqual({ '1': 73 });
+    expect(apply({ ...holder(), owed }, readAt(73)).member.owed?.blocks).toEqual({ '1': 265 });
+  });
+
   test('is not raised by a transfer that was seen, unless a reorg has dropped that block', () => {
     const owed = { since: at(9), blocks: { '1': 4 }, why: { cause: 'transfer' as const } };
     const member = holderWho(seenAt(5));

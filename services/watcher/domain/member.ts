@@ -17,6 +17,7 @@ import {
   judgeAnswer,
   type Present,
   provesFalse,
+  withinReach,
 } from './judge-answer.ts';
 
 /** A role in an event; `before` is `null` if it was never decided before. */
@@ -74,7 +75,7 @@ export function applyAnswer(member: WatchMember, answer: Answer, rules: Rules, h
     return nextRole(role, id, verdict, { member, answer: { ...answer, why }, rules, hold }) ?? [];
   });
   const { owed: _, ...rest } = member;
-  const owed = owedAfter(due.owed, member.owed, answer);
+  const owed = owedAfter(due.owed, member.owed, answer, rules);
   const after: WatchMember = {
     ...rest,
     roles: sameOrNew(member.roles, roles),
@@ -235,12 +236,17 @@ const whyOf = (cause: CheckCause, transfer: Transfer | undefined): Why =>
  * @param all with what the answer had to read
  * @param before what was owed before
  */
-function owedAfter(all: Owed | undefined, before: Owed | undefined, answer: Answer): Owed | undefined {
+function owedAfter(
+  all: Owed | undefined,
+  before: Owed | undefined,
+  answer: Answer,
+  { reached }: Present,
+): Owed | undefined {
   const unread = answer.errors.filter(({ retryable }) => retryable).map(({ chainId }) => String(chainId));
   if (unread.length > 0 && answer.forgives && before === undefined) return undefined;
   if (all === undefined) return undefined;
   const blocks: Record<string, number> = {};
-  for (const [id, block] of Object.entries(all.blocks)) {
+  for (const [id, block] of Object.entries(withinReach(all.blocks, reached))) {
     const read = answer.read[id];
     const isOpen = read && read.block < block && !provesFalse(read, Date.parse(all.since));
     // A chain without a block has no rule any more.

@@ -103,6 +103,15 @@ test('a first check reads the block that following has reached, or a later one, 
   expect(asked).toMatchObject([{ why: { cause: 'schedule' }, isCharged: true, owed: { '1': 12 } }]);
 });
 
+test('a block above what following has reached is not asked for: the chain began anew, or a fork was dropped', async () => {
+  const members = [
+    seen('above', owed('transfer', { '1': 265, '10': 3 })),
+    seen('below', owed('rule-set', { '1': 70 })),
+  ];
+  const asked = await askedFor(members, { reached: 73 });
+  expect(asked.map((each) => each.owed)).toEqual([{ '1': 73, '10': 3 }, { '1': 70 }]);
+});
+
 test('a block that was not reached for ten minutes is not asked for any more: its number may be false', async () => {
   const old = owed('transfer', { '1': 1_000_000 }, 100 - 600);
   expect(await askedFor([seen('false', old)])).toMatchObject([{ why: { cause: 'transfer' }, owed: {} }]);

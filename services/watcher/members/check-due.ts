@@ -13,7 +13,7 @@ import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { type Budget, isWithinBudgets } from '#shared/fairness/throttle.ts';
 import { groupByWatch } from '#shared/stores/watches/members/watch-member-text.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { FALSE_BLOCK_MS_MIN } from '../domain/judge-answer.ts';
+import { FALSE_BLOCK_MS_MIN, withinReach } from '../domain/judge-answer.ts';
 import type { ChecksToRequest } from '../stores.ts';
 import { makeOwnerOf } from './watch-owners.ts';
 
@@ -151,10 +151,11 @@ async function checkMembers(
     const slow = added.filter((member) => ageOf(member, nowMs) > AGAIN_MS);
     const ages = slow.map((member) => ageOf(member, nowMs));
     if (slow.length > 0) await deps.members.postpone(slow, nowMs + Math.min(...ages));
-    const owed = added.length > 0 ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
-    const ofAdded: Checks = { members: added, why: { cause: 'schedule' }, isCharged: true, owed };
+    const isOwing = added.length > 0 || known.some(({ owed }) => owed !== undefined);
+    const reached = isOwing ? await reachedBlocks(deps.positions, watch, ruleSet) : {};
+    const ofAdded: Checks = { members: added, why: { cause: 'schedule' }, isCharged: true, owed: reached };
     // Too many parts of the client app are open: the members stay due.
-    for (const checks of [...(added.length > 0 ? [ofAdded] : []), ...owedChecks(known, nowMs)])
+    for (const checks of [...(added.length > 0 ? [ofAdded] : []), ...owedChecks(known, nowMs, reached)])
       if ((await deps.requestChecks({ watch, ruleSet, ...checks })).length > 0) return;
   }
 }
@@ -163,14 +164,14 @@ type Checks = Omit<ChecksToRequest, 'watch' | 'ruleSet'>;
 
 /** The checks of members that have been checked before, by cause and by the endpoints to avoid: at
  * the blocks that they are owed, or at later ones. */
-function owedChecks(members: readonly WatchMember[], nowMs: number): Checks[] {
+function owedChecks(members: readonly WatchMember[], nowMs: number, reached: Blocks): Checks[] {
   const byCause = Map.groupBy(members, ({ owed }) => owed?.why.cause ?? 'schedule');
   return [...byCause].flatMap(([cause, ofCause]) =>
     byEndpointsToAvoid(ofCause, nowMs).map(({ members: alike, avoid }) => ({
       members: alike,
       why: { cause },
       isCharged: false,
-      owed: mostOf(alike.map((member) => blocksOwed(member, nowMs))),
+      owed: mostOf(alike.map((member) => blocksOwed(member, nowMs, reached))),
       avoid,
     })),
   );
@@ -207,14 +208,14 @@ function endpointsToAvoid(member: WatchMember, nowMs: number): EndpointNames | u
 
 /** The blocks that a member is owed; behind those that it has seen if a revocation is to be looked
  * at again. A number that was not reached for long may be false, and is not asked for any more. */
-function blocksOwed(member: WatchMember, nowMs: number): Blocks {
+function blocksOwed(member: WatchMember, nowMs: number, reached: Blocks): Blocks {
   const { owed, checked } = member;
   const isToLook = looksOf(member, nowMs).length > 0;
   const later = Object.fromEntries(
     Object.entries(checked?.seen ?? {}).map(([id, { block }]) => [id, block + 1]),
   );
   const isFresh = owed !== undefined && nowMs - Date.parse(owed.since) < FALSE_BLOCK_MS_MIN;
-  return mostOf([isFresh ? owed.blocks : {}, isToLook ? later : {}]);
+  return mostOf([isFresh ? withinReach(owed.blocks, reached) : {}, isToLook ? later : {}]);
 }
 
 function mostOf(all: readonly Blocks[]): Blocks {

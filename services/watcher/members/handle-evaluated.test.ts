@@ -104,7 +104,10 @@ function makeWorld(
       setDue: async (uid: string) => void watchesDue.push(uid),
     },
     ruleSets: { read: () => step(() => over.ruleSet ?? aRuleSet('app_1', 'set')) },
-    positions: { forks: () => step(() => over.forks ?? []) },
+    positions: {
+      forks: () => step(() => over.forks ?? []),
+      reach: () => step(() => ({ reached: undefined })),
+    },
     chains: { note: async (_: unknown, note: unknown) => void notes.push(note) },
     unread: makeUnreadChains(() => NOW),
     sweeps: {

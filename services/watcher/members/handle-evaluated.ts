@@ -33,6 +33,7 @@ import {
   releaseHeld,
   settleSweeps,
 } from '../domain/member.ts';
+import { reachedBlocks } from './check-due.ts';
 import { chargeChecks } from './request-checks.ts';
 
 /** Concurrent writes should never make a write fail this often: more is a bug. */
@@ -114,7 +115,11 @@ async function presentOf(
   const forks = await Promise.all(
     [...new Set(chainIds)].map(async (chainId) => [chainId, await positions.forks(chainId)] as const),
   );
-  return { rules: ruleSet && rulesStampOf(ruleSet, watch), forks: Object.fromEntries(forks) };
+  return {
+    rules: ruleSet && rulesStampOf(ruleSet, watch),
+    forks: Object.fromEntries(forks),
+    reached: ruleSet && (await reachedBlocks(positions, watch, ruleSet)),
+  };
 }
 
 function chainsByRole(ruleSet: RuleSet): Rules['chainsOf'] {

@@ -120,7 +120,8 @@ export function makeLogPositions(redis: Redis) {
         const blocks = [readTo, reading].filter((block) => block !== undefined);
         return { reached: blocks.length === 0 ? undefined : Math.max(...blocks), readAt };
       }),
-    /** Saves a change; `false`, and nothing saved, where the lease is lost. */
+    /** Saves a change, by which the reading has ended; `false`, and nothing saved, where the lease is
+     * lost. */
     save: (
       chainId: number,
       stream: string,
@@ -128,7 +129,7 @@ export function makeLogPositions(redis: Redis) {
       { blocks, gaps, ...position }: LogPositionChange,
     ): Promise<boolean> =>
       write(chainId, stream, token, [
-        ...Object.entries({ ...position, gaps: gaps.join(' ') }),
+        ...Object.entries({ ...position, reading: '', gaps: gaps.join(' ') }),
         ...[...blocks].map(([number, text]) => [number, text ?? ''] as const),
       ]),
   };
