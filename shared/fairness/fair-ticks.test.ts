@@ -64,3 +64,13 @@ test('all that a turn leads to without I/O counts as its time', async () => {
   pass(10);
   await next;
 });
+
+test('a turn in which the process was stopped for minutes pauses its account for half a second', async () => {
+  const { work, done, pass } = working();
+  await work('large', { ms: 120_000 });
+  const next = work('large');
+  await work('small');
+  pass(500);
+  await next;
+  expect(done).toEqual(['large/app', 'small/app', 'large/app']);
+});

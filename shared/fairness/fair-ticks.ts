@@ -10,6 +10,10 @@ type Options = {
   readonly monotonicMs?: () => number;
 };
 
+/** The longest wait of an account. A turn that took longer did not work for so long: the process was
+ * stopped meanwhile. */
+const PAUSE_MS_MAX = 500;
+
 /**
  * Work that could continue all at once, a few milliseconds of it in each tick of the event loop, by
  * turns of accounts, then of apps: so an account whose thousands of requests arrive, or end, at
@@ -81,7 +85,7 @@ export class FairTicks {
 
   #end(owner: Owner, beganMs: number): void {
     const nowMs = this.#monotonicMs();
-    const tooLongMs = nowMs - beganMs - this.#msPerTick;
+    const tooLongMs = Math.min(nowMs - beganMs - this.#msPerTick, PAUSE_MS_MAX);
     if (tooLongMs > 0) this.#pausedUntilMs.set(accountOf(owner), nowMs + tooLongMs);
     queueMicrotask(this.#continueNext);
   }
