@@ -436,6 +436,19 @@ test('a head with a call in flight stays a head, and its reads stay shared, howe
   expect([idsOf(9), calls[9]?.batch.way]).toEqual([[1], 'isolated']);
 });
 
+test('every block that is requested is read, however many others have open reads', async () => {
+  const { read, answer } = makeQueue();
+  const readBlocks: number[] = [];
+  for (let number = 0; number < 8; number++)
+    void read(aBlock(number), [aRead(number)]).then(() => readBlocks.push(number));
+  for (let call = 0; call < 8; call++) {
+    await nextTurn();
+    answer(call);
+  }
+  await nextTurn();
+  expect(readBlocks).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
 test('reads of one contract that used up their gas share calls of 40 with more gas, and one that does so again is isolated', async () => {
   const { read, calls, answer } = makeQueue({ takeCostlyCallSlot: () => 0 });
   const result = read(aBlock(1), [...manyReads(50), aRead(1, '0xbb')]);
