@@ -16,6 +16,9 @@ type Options = {
   readonly refusal: string;
 };
 
+/** The longest rest. A task that took longer waited for something else. */
+const REST_MS_MAX = 500;
+
 type Waiter = { readonly start: () => void; readonly refuse: (reason: unknown) => void };
 
 /**
@@ -48,7 +51,8 @@ export class FairTaskQueue {
     try {
       return await task();
     } finally {
-      if (this.#options.rests) setTimeout(() => this.#end(owner), performance.now() - beganMs);
+      const restMs = Math.min(performance.now() - beganMs, REST_MS_MAX);
+      if (this.#options.rests) setTimeout(() => this.#end(owner), restMs);
       else this.#end(owner);
     }
   }
