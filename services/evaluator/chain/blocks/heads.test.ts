@@ -306,13 +306,26 @@ describe('with a quorum', () => {
     expect((await read()).number).toBe(8);
   });
 
-  test('a head is asked for once more only where the heads differ', async () => {
-    const same = makeHeads([9, 9], { quorum: 2 });
-    await same.read();
-    expect(same.state.tags).toEqual(['latest', 'latest']);
-    const different = makeHeads([9, 8], { quorum: 2 });
-    await different.read();
-    expect(different.state.tags).toEqual(['latest', 'latest', '0x8']);
+  test.each([
+    ['the same', [90, 90]],
+    ['4 s apart', [90, 86]],
+  ])('no header is asked for where the heads are %s', async (_, shown) => {
+    const { read, state } = makeHeads(shown, { quorum: 2 });
+    await read();
+    expect(state.tags).toEqual(['latest', 'latest']);
+  });
+
+  test('the header of a head that is further behind is asked for once more', async () => {
+    const { read, state } = makeHeads([90, 85], { quorum: 2 });
+    await read();
+    expect(state.tags).toEqual(['latest', 'latest', '0x55']);
+  });
+
+  test('a time above that of the newest head is not believed', async () => {
+    const { read, state } = makeHeads([90, 89, 90], { quorum: 2 });
+    state.inventedAtMs = [NOW, NOW + 60_000];
+    expect(await read()).toMatchObject({ number: 90, timestamp: NOW / 1_000 });
+    expect(state.distrusted).toEqual(['1']);
   });
 
   test('an old block with an invented time counts for nobody, and the heads of the others do', async () => {
