@@ -65,6 +65,17 @@ test('all that a turn leads to without I/O counts as its time', async () => {
   await next;
 });
 
+test('a turn that begins in a later tick counts as long as one that begins at once', async () => {
+  const { work, done, pass } = working();
+  await work('other', { ms: 5 });
+  await work('large', { ms: 10 });
+  const next = work('large');
+  await work('small');
+  expect(done).toEqual(['other/app', 'large/app', 'small/app']);
+  pass(10);
+  await next;
+});
+
 test('a turn in which the process was stopped for minutes pauses its account for half a second', async () => {
   const { work, done, pass } = working();
   await work('large', { ms: 120_000 });

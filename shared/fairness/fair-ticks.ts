@@ -52,8 +52,9 @@ export class FairTicks {
       const start = (): void => {
         resolve();
         const beganMs = this.#monotonicMs();
-        // Behind all microtasks, in which that work continues.
-        process.nextTick(() => this.#end(owner, beganMs));
+        // Behind all microtasks, in which that work continues. What an immediate leaves to the next tick
+        // itself would come before them.
+        queueMicrotask(() => process.nextTick(() => this.#end(owner, beganMs)));
       };
       (this.#waiting[rank] as FairQueue<() => void>).push(owner, start);
       this.#continueSoon();
