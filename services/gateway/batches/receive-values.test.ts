@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { splitLines } from './receive-values.ts';
+import { receiveLines, splitLines } from './receive-values.ts';
 
 const tooLong = (index: number) => new Error(`line ${index + 1} is too long`);
 
@@ -48,4 +48,20 @@ describe('the line splitter', () => {
     expect([...push(Buffer.from('0123456789\nab\n'))]).toHaveLength(2);
     expect(() => [...push(Buffer.from('abc'))]).toThrow('line 3 is too long');
   });
+});
+
+test('a line is parsed in a turn, the first one too, and the last without a line feed', async () => {
+  const parse = jest.spyOn(JSON, 'parse');
+  const parsedCounts: number[] = [];
+  async function* chunks() {
+    yield Buffer.from('1\n2\n3');
+  }
+  const giveWay = async () => void parsedCounts.push(parse.mock.calls.length);
+  await receiveLines(
+    { chunks: chunks(), giveWay },
+    () => 10,
+    () => undefined,
+  );
+  expect(parsedCounts).toEqual([0, 1, 2]);
+  parse.mockRestore();
 });

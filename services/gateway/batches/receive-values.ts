@@ -140,17 +140,22 @@ export async function receiveLines(
     valueCount += 1;
     return take(parseJson(line, `Line ${lineCount}`), index);
   };
+  // Before, as the parsing is what takes the time: that of a first line of 2 MiB 10 to 30 ms.
+  const takeInTurn = (line: Buffer): void | Promise<void> => {
+    const pause = giveWay();
+    return pause ? pause.then(() => takeLine(line)) : takeLine(line);
+  };
   for await (const chunk of chunks) {
     length += chunk.length;
     if (length > NDJSON_BYTES_MAX)
       throw new Problem('body-too-large', `The body must have at most ${NDJSON_BYTES_MAX} bytes.`);
     for (const line of lines.push(chunk)) {
-      const pause = takeLine(line) ?? giveWay();
+      const pause = takeInTurn(line);
       if (pause) await pause;
     }
   }
   const last = lines.end();
-  if (last) await takeLine(last);
+  if (last) await takeInTurn(last);
   if (valueCount === 0) throw emptyBody();
 }
 
