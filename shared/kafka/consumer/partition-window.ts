@@ -56,10 +56,35 @@ export class PartitionWindow<M> {
    * after a time outside of the group. */
   committedOffset: number | undefined = -1;
   isPaused = false;
+  readonly #left = new AbortController();
+  /** By which the waits of its parked records are ended. */
+  readonly #leaves = new Map<WindowRecord<M>, () => void>();
 
   constructor(topic: string, partition: number) {
     this.topic = topic;
     this.partition = partition;
+  }
+
+  /** Aborted when its records are left to the partition's next owner. */
+  get signal(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** Leaves the running records to the partition's next owner: the waits of parked ones end. */
+  leave(): void {
+    this.#left.abort();
+    for (const leave of this.#leaves.values()) leave();
+  }
+
+  /**
+   * Ends the wait of a record when the partition is left, or now if it is already.
+   *
+   * @param leave replaces that of an earlier call; none: the record waits no longer
+   */
+  onLeave(entry: WindowRecord<M>, leave?: () => void): void {
+    if (leave === undefined) this.#leaves.delete(entry);
+    else if (this.signal.aborted) leave();
+    else this.#leaves.set(entry, leave);
   }
 
   get waitingCount(): number {

@@ -39,7 +39,6 @@ async function process(
     deadLetter: async (_record, _at, error) => void events.push(`dead letter: ${(error as Error).message}`),
     countOutcome: (_topic, outcome) => void events.push(outcome),
     log: makeSilentLogger(),
-    signal: stop.signal,
   });
   const record = {
     offset: '7',
@@ -50,9 +49,8 @@ async function process(
   const parsed = makeParseRecord(declared)(record, 't');
   const committed = processRecord(
     { offset: 7, record, key: 'k', isFinished: false, parsed },
-    't',
-    0,
-    () => false,
+    { topic: 't', partition: 0, signal: stop.signal },
+    () => undefined,
   );
   return { committed, events, stop };
 }
@@ -86,7 +84,6 @@ test('writes a dead-letter record that is too large without its value, and commi
       if (value !== null) throw new ServiceError('message-too-large', 'no');
     },
     log: makeSilentLogger(),
-    signal: new AbortController().signal,
   });
   const record = {
     offset: '7',
@@ -96,7 +93,11 @@ test('writes a dead-letter record that is too large without its value, and commi
   } as unknown as KafkaMessage;
   const parsed = makeParseRecord(topics)(record, 't');
   expect(
-    await processRecord({ offset: 7, record, key: '', isFinished: false, parsed }, 't', 0, () => false),
+    await processRecord(
+      { offset: 7, record, key: '', isFinished: false, parsed },
+      { topic: 't', partition: 0, signal: new AbortController().signal },
+      () => undefined,
+    ),
   ).toBe(true);
   expect(letters).toEqual([record.value, null]);
 });

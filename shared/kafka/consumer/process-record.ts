@@ -9,7 +9,6 @@ import { headersOf } from '../dead-letters.ts';
 import { inConsumerSpan } from '../trace-messages.ts';
 import type { WindowRecord } from './partition-window.ts';
 import type { GiveUp, HandleErasure, Handler, RecordContext } from './record.ts';
-import type { WorkSlot } from './work-slots.ts';
 
 const TRIES_MAX = 3;
 const RETRY_DELAYS = { delayMs: 100, delayMsMax: 2_000 } as const;
@@ -28,8 +27,10 @@ type Dependencies<M> = {
   readonly deadLetter: (record: KafkaMessage, at: RecordContext, error: unknown) => Promise<void>;
   readonly countOutcome: (topic: string, outcome: RecordOutcome) => void;
   readonly log: Logger;
-  readonly signal: AbortSignal;
 };
+
+/** Where a record comes from; the signal tells that it is left to the partition's next owner. */
+type Place = Pick<RecordContext, 'topic' | 'partition' | 'signal'>;
 
 type Tried = 'done' | 'left' | { readonly failed: unknown };
 
@@ -39,7 +40,7 @@ type Tried = 'done' | 'left' | { readonly failed: unknown };
  * | the handler | the record |
  * | --- | --- |
  * | returns | committed |
- * | throws a retriable error (broker or store away) | held: retried after 100 ms to 2 s until it succeeds or the process stops |
+ * | throws a retriable error (broker or store away) | held: retried after 100 ms to 2 s until it succeeds, the process stops, or the partition is lost |
  * | throws any other error | tried 3 times in all, then given up, dead-lettered, committed |
  * | cannot be called because the record is unreadable | given up, dead-lettered, committed |
  *
@@ -59,7 +60,7 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
         deps.log.warn({ ...positionOf(at), others, error: describeError(error) }, 'record held: retrying');
     };
     try {
-      await retry(attempt, { ...RETRY_DELAYS, signal: deps.signal, onRetry });
+      await retry(attempt, { ...RETRY_DELAYS, signal: at.signal, onRetry });
       return 'done';
     } catch (failed) {
       return isRetriable(failed) ? 'left' : { failed };
@@ -75,17 +76,17 @@ export function makeProcessRecord<M>(deps: Dependencies<M>) {
       if (typeof outcome === 'string') return outcome;
       logError(at, outcome.failed, 'record failed', { tries, stack: stackOf(outcome.failed) });
       if (tries >= TRIES_MAX || isFinal(outcome.failed)) return outcome;
-      if (deps.signal.aborted) return 'left';
+      if (at.signal.aborted) return 'left';
     }
   };
 
   return async function processRecord(
     entry: WindowRecord<M>,
-    topic: string,
-    partition: number,
-    park: WorkSlot['park'],
+    place: Place,
+    park: RecordContext['park'],
   ): Promise<boolean> {
-    const at = contextOf(entry, topic, partition, park, deps.signal);
+    const { topic } = place;
+    const at = contextOf(entry, place, park);
     const { message, error, isErasure } = entry.parsed ?? { message: undefined, error: undefined };
     const work = isErasure
       ? async () => deps.handleErasure?.(at.key, at.topic)
@@ -138,10 +139,8 @@ const isFinal = (error: unknown): boolean =>
 
 function contextOf(
   entry: WindowRecord<unknown>,
-  topic: string,
-  partition: number,
-  park: WorkSlot['park'],
-  signal: AbortSignal,
+  { topic, partition, signal }: Place,
+  park: RecordContext['park'],
 ): RecordContext {
   const { record, offset, key } = entry;
   const headers = headersOf(record);

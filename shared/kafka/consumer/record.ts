@@ -10,8 +10,8 @@ export type RecordContext = {
   /** The record's Kafka timestamp, epoch ms. */
   readonly timestampMs: number;
   readonly value: Buffer | null;
-  /** Aborted when the process stops: waiting work may end, and the record's next owner processes
-   * it. */
+  /** Aborted when the process stops or has lost the partition: waiting work may end, and the
+   * record's next owner processes it. */
   readonly signal: AbortSignal;
   /** Reports that the handler still waits for a broker or a store that is away: `/livez` does not
    * count that as a stall. */
@@ -21,7 +21,7 @@ export type RecordContext = {
    * record takes no running slot meanwhile. Without effect while too many are parked. The offset
    * stays uncommitted until the handler returns.
    *
-   * @param leave called when the process stops: the wait must end, and the handler must throw a
+   * @param leave called when the signal is aborted: the wait must end, and the handler must throw a
    *   retriable error
    */
   readonly park: (leave: () => void) => void;

@@ -65,7 +65,6 @@ export async function startConsumer<M>(
   options: ConsumeOptions<M>,
 ): Promise<AsyncDisposable> {
   const { groupId } = options;
-  const stop = new AbortController();
   const topics = new Map(options.topics.map((topic) => [topic.name, topic]));
   const topicNames = [...topics.keys()];
   const log = context.log.child({ group: groupId });
@@ -114,7 +113,6 @@ export async function startConsumer<M>(
       },
       countOutcome: metrics.countOutcome,
       log,
-      signal: stop.signal,
     }),
   });
   metrics.watch(consumer);
@@ -135,7 +133,6 @@ export async function startConsumer<M>(
   return {
     async [Symbol.asyncDispose]() {
       await progressCheck[Symbol.asyncDispose]();
-      stop.abort();
       await consumer.stop(drainMs);
       // Until here members may come and go: a record that ends meanwhile is still committed by this
       // member.

@@ -36,8 +36,8 @@ async function startConsumer(overrides: Overrides) {
     },
     disconnect: async () => undefined,
   } as unknown as WindowSource;
-  const join = (memberId: string) =>
-    listeners.get('join')?.({ payload: { memberId, memberAssignment: { t: [0] } } });
+  const join = (memberId: string, partitions: readonly number[] = [0]) =>
+    listeners.get('join')?.({ payload: { memberId, memberAssignment: { t: partitions } } });
   const started: number[] = [];
   const process = overrides.process ?? (async () => true);
   const consumer = new WindowConsumer(source, {
@@ -90,7 +90,7 @@ function heldRecords() {
 
 test('starts every record of a long backlog whose records all begin by waiting', async () => {
   await using of = await startConsumer({
-    process: async (_, __, ___, park) => {
+    process: async (_, __, park) => {
       const left = Promise.withResolvers<boolean>();
       park(() => left.resolve(false));
       return left.promise;
@@ -243,3 +243,69 @@ test('a waiting record is a copy, and keeps no response in memory', async () => 
   await of.fetch(1);
   expect(fetched).toEqual([false]);
 });
+
+/** Records that wait until they are left; the last way out of each counts. */
+function waitingRecords() {
+  const left: string[] = [];
+  const signals: AbortSignal[] = [];
+  const process: WindowOptions<unknown>['process'] = async ({ offset }, { signal }, park) => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    signals.push(signal);
+    park(() => left.push('an earlier way'));
+    park(() => {
+      left.push(String(offset));
+      resolve(false);
+    });
+    return promise;
+  };
+  return { process, left, signals };
+}
+
+test('a partition that is lost leaves its waiting records to the next owner, and their places', async () => {
+  const { process, left, signals } = waitingRecords();
+  await using of = await startConsumer({ process });
+  void of.fetch(2);
+  await waitUntil('the records to wait', () => of.consumer.parkedCount === 2);
+  of.join('second', [1]);
+  expect(left).toEqual(['0', '1']);
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  await waitUntil('the places to be free', () => of.consumer.parkedCount === 0);
+  expect(of.commits).toEqual([]);
+});
+
+test('a partition that stays with its member keeps its waiting records', async () => {
+  const { process, left, signals } = waitingRecords();
+  await using of = await startConsumer({ process });
+  void of.fetch(2);
+  await waitUntil('the records to wait', () => of.consumer.parkedCount === 2);
+  of.join('second');
+  expect([left, signals.some(({ aborted }) => aborted), of.consumer.parkedCount]).toEqual([[], false, 2]);
+});
+
+test('a record that begins to wait after its partition was lost is left at once', async () => {
+  const wait = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<boolean>();
+  await using of = await startConsumer({
+    process: async (_, __, park) => {
+      await wait.promise;
+      park(() => left.resolve(false));
+      return left.promise;
+    },
+  });
+  void of.fetch(1);
+  of.join('second', [1]);
+  wait.resolve();
+  expect(await left.promise).toBe(false);
+});
+
+test('a stop ends the waits of all records, also of those without a parking place', async () => {
+  const { process, left } = waitingRecords();
+  const of = await startConsumer({ process, window: 1, ownerOf: () => 'acc_1', parse: aMessage });
+  void of.fetch(5);
+  await waitUntil('no more records to start', () => of.consumer.runningCount === 1);
+  const waiting = of.started.map(String);
+  await of.consumer.stop(60_000);
+  expect([left, of.consumer.runningCount + of.consumer.parkedCount]).toEqual([waiting, 0]);
+});
+
+const aMessage = () => ({ message: 1, error: undefined, dueAtMs: 0 });

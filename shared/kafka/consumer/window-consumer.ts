@@ -13,7 +13,8 @@ import {
   readCommittedWithin,
 } from './commit-offsets.ts';
 import { bytesOf, type PartitionWindow, type WindowRecord } from './partition-window.ts';
-import { type WorkSlot, WorkSlots } from './work-slots.ts';
+import type { RecordContext } from './record.ts';
+import { WorkSlots } from './work-slots.ts';
 
 /** How long a stop waits for the last commit and for leaving the group. */
 const LEAVE_MS_MAX = 3_000;
@@ -76,9 +77,8 @@ export type WindowOptions<M> = {
    * the next owner. */
   readonly process: (
     entry: WindowRecord<M>,
-    topic: string,
-    partition: number,
-    park: WorkSlot['park'],
+    place: Pick<PartitionWindow<M>, 'topic' | 'partition' | 'signal'>,
+    park: RecordContext['park'],
   ) => Promise<boolean>;
   /** Whose share of the slots a record takes. Default: its partition's. */
   readonly ownerOf?: ((message: M) => Owner) | undefined;
@@ -215,10 +215,12 @@ export class WindowConsumer<M> {
    */
   async stop(drainMs: number): Promise<void> {
     this.#enter('stopping');
-    for (const window of this.#order) this.#setPaused(window, true);
+    for (const window of this.#order) {
+      this.#setPaused(window, true);
+      window.leave();
+    }
     clearImmediate(this.#nextTick);
     clearTimeout(this.#wakeTimer);
-    this.#slots.leaveParked();
     await within(
       drainMs,
       this.#drained(() => this.runningCount + this.parkedCount === 0),
@@ -252,8 +254,11 @@ export class WindowConsumer<M> {
     const wasOutside =
       isNewMember || this.#order.some(({ committedOffset }) => committedOffset === undefined);
     this.#memberId = memberId;
+    const former = this.#order;
     this.#windows = assignWindows(assignment, this.#windows, wasOutside);
     this.#order = [...this.#windows.values()];
+    // Their next owner evaluates the records too: here they would only take places from others.
+    for (const window of former) if (!this.#order.includes(window)) window.leave();
     // kafkajs keeps the flag over a rebalance and loses it over a restart.
     for (const window of this.#order) {
       this.#setPaused(window, window.isPaused);
@@ -390,14 +395,14 @@ export class WindowConsumer<M> {
 
   async #process(window: PartitionWindow<M>, entry: WindowRecord<M>): Promise<boolean> {
     const slot = this.#slots.acquire(this.#ownerOf(window, entry), bytesOf(entry.record));
-    const park = (leave: () => void): boolean => {
-      const isParked = this.#state !== 'stopping' && slot.park(leave);
+    const park = (leave: () => void): void => {
+      window.onLeave(entry, leave);
       // In a later tick: starting the next record here would nest the calls as deep as the backlog
       // is long.
-      if (isParked) this.#startRecordsNextTick();
-      return isParked;
+      if (this.#state !== 'stopping' && slot.park()) this.#startRecordsNextTick();
     };
-    const isFinished = await this.#options.process(entry, window.topic, window.partition, park);
+    const isFinished = await this.#options.process(entry, window, park);
+    window.onLeave(entry);
     slot.release();
     return isFinished;
   }

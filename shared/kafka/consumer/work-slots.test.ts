@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { type WorkSlot, WorkSlots } from './work-slots.ts';
 
-const ignore = () => undefined;
 const ANY = Number.MAX_SAFE_INTEGER;
 const appOf = (accountId: string, app: number) => ({ accountId, clientId: `${accountId}/${app}` });
 
@@ -34,11 +33,10 @@ test('leaves slots to other partitions when some have a backlog', () => {
 test('an account with 500 apps has the running and the parking slots of one account', () => {
   const slots = slotsOf({ running: 100, parked: 400 });
   for (let round = 0; round < 10; round += 1)
-    for (let app = 0; app < 500; app += 1)
-      for (const slot of runAll(slots, appOf('big', app))) slot.park(ignore);
+    for (let app = 0; app < 500; app += 1) for (const slot of runAll(slots, appOf('big', app))) slot.park();
   expect([slots.runningCount, slots.parkedCount]).toEqual([38, 150]);
   const [first] = runAll(slots, appOf('other', 1));
-  expect([first?.park(ignore), slots.mayRun(appOf('other', 1), 1)]).toEqual([true, true]);
+  expect([first?.park(), slots.mayRun(appOf('other', 1), 1)]).toEqual([true, true]);
 });
 
 test('processes one record at a time with one slot', () => {
@@ -50,13 +48,13 @@ test('processes one record at a time with one slot', () => {
 test('gives the slot of a parked record to another, and frees the parking slot at its end', () => {
   const slots = slotsOf({ running: 1, parked: 1 });
   const first = slots.acquire('a', 10);
-  expect([first.park(ignore), first.park(ignore)]).toEqual([true, true]);
+  expect([first.park(), first.park()]).toEqual([true, true]);
   expect([slots.runningCount, slots.parkedCount, slots.mayRun('a', 1)]).toEqual([0, 1, true]);
   const second = slots.acquire('a', 1);
   // The parking slots are taken: the record keeps its running slot.
-  expect([second.park(ignore), slots.runningCount]).toEqual([false, 1]);
+  expect([second.park(), slots.runningCount]).toEqual([false, 1]);
   first.release();
-  expect(second.park(ignore)).toBe(true);
+  expect(second.park()).toBe(true);
   second.release();
   expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
 });
@@ -65,11 +63,11 @@ test('bounds running and parked records by their bytes too', () => {
   const slots = slotsOf({ runningBytes: 10, parked: 10, parkedBytes: 10 });
   const first = slots.acquire('a', 6);
   expect([slots.mayRun('b', 6), slots.mayRun('b', 4)]).toEqual([false, true]);
-  expect([
-    first.park(ignore),
-    slots.acquire('b', 6).park(ignore),
-    slots.acquire('c', 4).park(ignore),
-  ]).toEqual([true, false, true]);
+  expect([first.park(), slots.acquire('b', 6).park(), slots.acquire('c', 4).park()]).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });
 
 test('runs a record that is larger than all bytes alone', () => {
@@ -86,24 +84,6 @@ test('a record that runs without a slot takes none from others at its end', () =
   expect(slots.runningCount).toBe(0);
 });
 
-test('ends the waits of parked records, and of no others, on a stop', () => {
-  const slots = slotsOf({ running: 4, parked: 2 });
-  const left: string[] = [];
-  const enter = (name: string) => {
-    const slot = slots.acquire(name, 1);
-    return { park: () => slot.park(() => void left.push(name)), release: slot.release };
-  };
-  const [parked, over, running] = [enter('parked'), enter('over'), enter('running')];
-  parked.park();
-  over.park();
-  over.release();
-  slots.leaveParked();
-  expect(left).toEqual(['parked']);
-  running.release();
-  parked.release();
-  expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
-});
-
 test('exceeds no bound and returns to zero, for any order of starts and ends', () => {
   const step = fc.record({
     owner: fc.constantFrom<Owner>('t/0', appOf('a', 1), appOf('a', 2), appOf('b', 1)),
@@ -117,7 +97,7 @@ test('exceeds no bound and returns to zero, for any order of starts and ends', (
       for (const { owner, act, nth } of steps) {
         const bytes = (nth % 3) + 1;
         if (act === 'enter' && slots.mayRun(owner, bytes)) open.push(slots.acquire(owner, bytes));
-        if (act === 'park') open[nth]?.park(ignore);
+        if (act === 'park') open[nth]?.park();
         if (act === 'end') for (const slot of open.splice(nth, 1)) slot.release();
         expect(slots.runningCount).toBeLessThanOrEqual(5);
         expect(slots.parkedCount).toBeLessThanOrEqual(4);
@@ -127,14 +107,4 @@ test('exceeds no bound and returns to zero, for any order of starts and ends', (
       expect([slots.runningCount, slots.parkedCount]).toEqual([0, 0]);
     }),
   );
-});
-
-test('calls the function of the last call when the waits of parked records are ended', () => {
-  const slots = slotsOf({ running: 1, parked: 1 });
-  const slot = slots.acquire('a', 1);
-  const [first, second] = [jest.fn(), jest.fn()];
-  slot.park(first);
-  slot.park(second);
-  slots.leaveParked();
-  expect([first.mock.calls.length, second.mock.calls.length]).toEqual([0, 1]);
 });

@@ -5,11 +5,9 @@ export type WorkSlot = {
    * Frees the running slot for another record because this record only waits; only while a parking
    * slot is free.
    *
-   * @param leave called when the process stops: the wait must end, and the record is left to its
-   *   next owner. That of a later call replaces it
    * @returns whether the record is parked now
    */
-  readonly park: (leave: () => void) => boolean;
+  readonly park: () => boolean;
   /** The record is finished or left: the slot is free. */
   readonly release: () => void;
 };
@@ -56,8 +54,6 @@ export class WorkSlots {
   readonly #runningMax: number;
   readonly #running: Slots;
   readonly #parked: Slots;
-  /** By which the waits of parked records are ended. */
-  readonly #leaves = new Set<() => void>();
 
   constructor(running: Bounds, parked: Bounds) {
     this.#runningMax = running.countMax;
@@ -70,7 +66,7 @@ export class WorkSlots {
   }
 
   get parkedCount(): number {
-    return this.#leaves.size;
+    return this.#parked.count.count;
   }
 
   get isFull(): boolean {
@@ -85,28 +81,15 @@ export class WorkSlots {
   acquire(owner: Owner, recordBytes: number): WorkSlot {
     const bytes = Math.min(recordBytes, RECORD_BYTES_MAX);
     let held = this.#running.take(owner, bytes) ? this.#running : undefined;
-    let leaveNow: () => void;
-    // A new function for each record: two records may pass the same one.
-    const leave = () => leaveNow();
     return {
-      park: (next) => {
-        leaveNow = next;
+      park: () => {
         if (held === this.#parked) return true;
         if (!this.#parked.take(owner, bytes)) return false;
         held?.give(owner, bytes);
         held = this.#parked;
-        this.#leaves.add(leave);
         return true;
       },
-      release: () => {
-        held?.give(owner, bytes);
-        this.#leaves.delete(leave);
-      },
+      release: () => held?.give(owner, bytes),
     };
-  }
-
-  /** Ends the waits of all parked records. */
-  leaveParked(): void {
-    for (const leave of [...this.#leaves]) leave();
   }
 }
