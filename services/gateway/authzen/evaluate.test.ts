@@ -263,6 +263,13 @@ describe('a single evaluation', () => {
     ['no media type', JSON.stringify(ask('club/gold')), { 'content-type': '' }, 400, 'malformed-request'],
     ['text that is not JSON', '{', {}, 400, 'malformed-json'],
     ['an empty body', '', {}, 400, 'malformed-json'],
+    [
+      'far too many different names',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`m${i}`, 0]))),
+      {},
+      400,
+      'validation-failed',
+    ],
     ['more than 256 KiB', `"${'x'.repeat(256 * 1024)}"`, {}, 413, 'body-too-large'],
   ])('with %s is refused', async (_name, body, headers, status, code) => {
     const gateway = await start();

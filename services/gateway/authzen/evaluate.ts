@@ -64,8 +64,7 @@ async function readEvaluations(
   response: Response,
 ): Promise<Evaluations> {
   const body = await deps.readBody(request, response, app).catch((refusal: unknown) => {
-    const isOfType = refusal instanceof Problem && refusal.code === 'media-type-unsupported';
-    throw isOfType ? new Problem('malformed-request', refusal.message) : refusal;
+    throw refusal instanceof Problem ? inStandard(refusal) : refusal;
   });
   const parsed = parseEvaluations(body, acceptsList);
   if ('faults' in parsed) throw badRequest(parsed.faults);
@@ -104,11 +103,17 @@ const TOO_MANY_CHECKS = faultAt(
   `must need at most ${DISTINCT_CHECKS_MAX} distinct checks, of subject, rule set and context`,
 );
 
+/** The refusal of a body as the standard knows it. */
+function inStandard(refusal: Problem): Problem {
+  if (refusal.code === 'media-type-unsupported') return new Problem('malformed-request', refusal.message);
+  return refusal.code === 'validation-failed' ? asBadRequest(refusal) : refusal;
+}
+
 /** The standard knows no 422. */
-const badRequest = (faults: readonly Fault[]): Problem => {
-  const { code, message, members } = invalidBody(faults);
-  return new Problem(code, message, { members, status: 400 });
-};
+const asBadRequest = ({ code, message, members }: Problem): Problem =>
+  new Problem(code, message, { members, status: 400 });
+
+const badRequest = (faults: readonly Fault[]): Problem => asBadRequest(invalidBody(faults));
 
 /** Runs the checks and decides; the decisions are in the order of the entries. */
 async function decideAll(
