@@ -27,10 +27,11 @@ const CHEAP_BYTES_MAX = 16 * 1024;
 /** Twice as many as the largest valid body has, whose `minBlock` names 1 000 chains: each name
  * costs the parser a microsecond or two, and objects of many names as much again. */
 const NAMES_MAX = 4_096;
-/** Commas outside of texts: twice as many as the largest valid body has. */
-const COMMAS_MAX = 65_536;
+/** Commas and brackets outside of texts. A body of 2 MiB that is valid has 150 000; 700 000 of the
+ * smallest objects take 100 ms. */
+const VALUES_MAX = 262_144;
 
-const [QUOTE, BACKSLASH, COLON, COMMA] = Buffer.from('"\\:,');
+const [QUOTE, BACKSLASH, COLON, COMMA, BRACKET, BRACE] = Buffer.from('"\\:,[{');
 /** Random, so that nobody can choose names of one hash. */
 const HASH_SEED = Math.floor(Math.random() * 2 ** 30);
 
@@ -39,10 +40,13 @@ const HASH_SEED = Math.floor(Math.random() * 2 ** 30);
 function requireCheapShape(bytes: Buffer): void {
   if (bytes.length <= CHEAP_BYTES_MAX) return;
   const nameHashes = new Set<number>();
-  let commaCount = 0;
+  let valueCount = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte === COMMA && ++commaCount > COMMAS_MAX) throw tooMany(COMMAS_MAX, 'members and elements');
+    if (byte === COMMA || byte === BRACE || byte === BRACKET) {
+      valueCount += 1;
+      if (valueCount > VALUES_MAX) throw tooMany(VALUES_MAX, 'values');
+    }
     if (byte !== QUOTE) continue;
     let hash = HASH_SEED;
     for (at += 1; at < bytes.length && bytes[at] !== QUOTE; at += 1) {

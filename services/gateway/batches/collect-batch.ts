@@ -12,7 +12,7 @@ import { canonicalEntry, validateEntry } from './validate-entry.ts';
 /** Faults that one answer lists. */
 export const FAULTS_MAX = 100;
 /** The rules of a batch as JSON, as they were sent, without blanks. */
-export const RULES_BYTES_MAX = 256 * 1024;
+const RULES_BYTES_MAX = 256 * 1024;
 /** Entries times rules, those inside of composed rules counted too: the largest cost of judging a
  * batch. */
 const JUDGEMENTS_MAX = 1_000_000;
@@ -129,8 +129,9 @@ export function collectBatch({
 
   return {
     /** Takes all members of the body but its entries. Before any entry. */
-    async begin(head: unknown, rulesBytes = bytesOfRules(rulesIn(head))): Promise<void> {
+    async begin(head: unknown): Promise<void> {
       // First, so that rules beyond the bound cost no validation.
+      const rulesBytes = bytesOfRules(rulesIn(head));
       if (rulesBytes > RULES_BYTES_MAX) return note([rulesTooLarge(rulesBytes)]);
       const validation = await validateHead(head);
       const sent = validation.ok ? validation.value : asSent?.(head);
@@ -204,7 +205,7 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 
 /** The bytes of rules as JSON; 0 if they nest too deep to be written as JSON. Validation refuses
  * those. */
-export function bytesOfRules(rules: unknown): number {
+function bytesOfRules(rules: unknown): number {
   try {
     return bytesOf(rules);
   } catch (error) {

@@ -2,13 +2,12 @@ import { faultAt } from '#shared/contracts/fault.ts';
 import type { GiveWay } from '#shared/fairness/fair-ticks.ts';
 import { Problem } from '#shared/http/problem.ts';
 import { isObject } from '#shared/rules/validate-rules.ts';
-import { type BatchCollector, bytesOfRules, RULES_BYTES_MAX } from './collect-batch.ts';
+import type { BatchCollector } from './collect-batch.ts';
 import {
   type Arriving,
   type BodyFormat,
   JSON_BYTES_MAX,
   LINE_BYTES_MAX,
-  type ReceivedJson,
   receiveJson,
   receiveLines,
   takeEach,
@@ -26,8 +25,7 @@ export async function receiveBatch(
   body: Arriving,
   collector: BatchCollector,
 ): Promise<ReturnType<BatchCollector['end']>> {
-  if (format === 'json')
-    await collectJson(await receiveJson(body, ['rules', 'entries']), collector, body.giveWay);
+  if (format === 'json') await collectJson(await receiveJson(body), collector, body.giveWay);
   else
     await receiveLines(
       body,
@@ -38,39 +36,20 @@ export async function receiveBatch(
   return collector.end();
 }
 
-async function collectJson(
-  { body, valuesOf }: ReceivedJson,
-  collector: BatchCollector,
-  giveWay: GiveWay,
-): Promise<void> {
+async function collectJson(body: unknown, collector: BatchCollector, giveWay: GiveWay): Promise<void> {
   if (!isObject(body)) return collector.begin(body);
   const { entries, watch, ...head } = body;
-  if (Array.isArray(head['rules'])) {
-    const { rules, bytes } = await takeRules(valuesOf('rules', head['rules'], JSON_BYTES_MAX), giveWay);
-    await collector.begin({ ...head, rules }, bytes);
-  } else await collector.begin(head);
+  await collector.begin(head);
   if ('watch' in body) {
     if ('entries' in body) collector.refuse(BOTH);
     return collector.addMembers(watch);
   }
-  if (Array.isArray(entries)) return takeEach(valuesOf('entries', entries), collector.add, giveWay);
+  if (Array.isArray(entries)) return takeEach(entries, collector.add, giveWay);
   collector.refuse(
     entries === undefined
       ? faultAt('/entries', 'required', 'is required unless watch is sent')
       : faultAt('/entries', 'wrong-type', 'must be a list of entries'),
   );
-}
-
-/** Takes the rules, and their bytes as JSON: too many of them are not kept. */
-async function takeRules(values: Iterable<unknown>, giveWay: GiveWay) {
-  const rules: unknown[] = [];
-  let bytes = 1;
-  const take = (rule: unknown): void => {
-    bytes += bytesOfRules(rule) + 1;
-    if (bytes <= RULES_BYTES_MAX) rules.push(rule);
-  };
-  await takeEach(values, take, giveWay);
-  return { rules, bytes };
 }
 
 const BOTH = faultAt(

@@ -1,18 +1,13 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { faultAt, pointerOf } from '#shared/contracts/fault.ts';
 import type { GiveWay } from '#shared/fairness/fair-ticks.ts';
 import { isBlank, parseJson } from '#shared/http/parse-json.ts';
-import { invalidBody, Problem } from '#shared/http/problem.ts';
+import { Problem } from '#shared/http/problem.ts';
 import { isJsonType, isTypeInUtf8 } from '#shared/http/read-json-body.ts';
-import { cutLists, splitElements } from './cut-lists.ts';
 
 export const JSON_BYTES_MAX = 2 * 1024 * 1024;
 export const NDJSON_BYTES_MAX = 16 * 1024 * 1024;
 /** An entry of a batch, or a change of a member. */
 export const LINE_BYTES_MAX = 8 * 1024;
-/** The same in a JSON body, where blanks may make it longer. */
-const ELEMENT_BYTES_MAX = 64 * 1024;
 /** One for each entry of the largest batch: a body of 16 MiB of them would cost the CPU seconds. */
 const BLANK_LINES_MAX = 100_000;
 
@@ -39,26 +34,13 @@ export function formatOf({ headers }: IncomingMessage): BodyFormat {
 /** A body of many values as it arrives. */
 export type Arriving = { readonly chunks: AsyncIterable<Buffer>; readonly giveWay: GiveWay };
 
-/** A JSON body whose long lists are parsed value by value. */
-export type ReceivedJson = {
-  /** The value of the body, its long lists empty. */
-  readonly body: unknown;
-  /** The values of a list of the body, each parsed when it is taken. Throws Problem, also for one of
-   * more bytes than `bytesMax`. */
-  readonly valuesOf: (name: string, list: readonly unknown[], bytesMax?: number) => Iterable<unknown>;
-};
-
 /**
- * Receives a JSON body of at most 2 MiB. It could not be parsed in one go without delaying all other
- * requests by tens of milliseconds.
+ * Receives a JSON body of at most 2 MiB. It is parsed in one go, in a turn of its own: the account
+ * waits as long for its next one.
  *
- * @param longLists the members of the body whose values are taken one by one
  * @throws Problem `malformed-json`, `body-too-large`
  */
-export async function receiveJson(
-  { chunks, giveWay }: Arriving,
-  longLists: readonly string[],
-): Promise<ReceivedJson> {
+export async function receiveJson({ chunks, giveWay }: Arriving): Promise<unknown> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const chunk of chunks) {
@@ -71,43 +53,17 @@ export async function receiveJson(
     parts.push(chunk);
   }
   await giveWay();
-  const text = Buffer.concat(parts);
-  if (!isUtf8(text)) throw new Problem('malformed-json', 'The body is not UTF-8.');
-  const { rest, lists } = await cutLists(text, longLists, giveWay);
-  await giveWay();
-  return {
-    body: parseJson(rest, lists.size === 0 ? 'The body' : 'The body without its lists'),
-    valuesOf(name, list, bytesMax = ELEMENT_BYTES_MAX) {
-      const cut = lists.get(name);
-      return cut === undefined ? list : parseElements(cut, name, bytesMax);
-    },
-  };
-}
-
-/** Parses the elements of a list, without its brackets. @throws Problem */
-function* parseElements(list: Buffer, name: string, bytesMax: number): Generator<unknown, void> {
-  if (isBlank(list)) return;
-  let index = 0;
-  for (const element of splitElements(list)) {
-    if (element.length > bytesMax)
-      throw invalidBody([
-        faultAt(pointerOf([name, index]), 'too-long', `must have at most ${bytesMax} bytes`),
-      ]);
-    yield parseJson(element, `Element ${index + 1} of ${name}`);
-    index += 1;
-  }
+  return parseJson(Buffer.concat(parts), 'The body');
 }
 
 /** Takes a value at a place, from 0. */
 type Take = (value: unknown, index: number) => void | Promise<void>;
 
 /** Takes the values of a list. Other requests have their turn every few milliseconds. */
-export async function takeEach(values: Iterable<unknown>, take: Take, giveWay: GiveWay): Promise<void> {
-  let index = 0;
-  for (const value of values) {
+export async function takeEach(values: readonly unknown[], take: Take, giveWay: GiveWay): Promise<void> {
+  for (const [index, value] of values.entries()) {
     const pause = take(value, index) ?? giveWay();
     if (pause) await pause;
-    index += 1;
   }
 }
 

@@ -15,7 +15,6 @@ import {
   type Arriving,
   type BodyFormat,
   LINE_BYTES_MAX,
-  type ReceivedJson,
   receiveJson,
   receiveLines,
   takeEach,
@@ -37,8 +36,7 @@ type Path = readonly PropertyKey[];
  */
 export async function receiveMembers(format: BodyFormat, body: Arriving): Promise<MemberChanges> {
   const collector = new MemberCollector();
-  if (format === 'json')
-    await collectJson(await receiveJson(body, ['add', 'remove']), collector, body.giveWay);
+  if (format === 'json') await collectJson(await receiveJson(body), collector, body.giveWay);
   else
     await receiveLines(
       body,
@@ -115,18 +113,14 @@ function faultOfMember({ ref, accounts }: BatchEntry, path: Path): Fault | undef
   return undefined;
 }
 
-async function collectJson(
-  { body, valuesOf }: ReceivedJson,
-  collector: MemberCollector,
-  giveWay: GiveWay,
-): Promise<void> {
+async function collectJson(body: unknown, collector: MemberCollector, giveWay: GiveWay): Promise<void> {
   if (!isObject(body))
     return collector.refuse([faultAt('', 'wrong-type', 'must be a JSON object with add or remove')]);
   for (const [name, value] of Object.entries(body)) {
     if (name !== 'add' && name !== 'remove')
       collector.refuse([faultAt(pointerOf([name]), 'unknown-member', notKnown(['add', 'remove']))]);
     else if (!Array.isArray(value)) collector.refuse([faultAt(`/${name}`, 'wrong-type', 'must be a list')]);
-    else await takeEach(valuesOf(name, value), (one, index) => collector[name](one, [name, index]), giveWay);
+    else await takeEach(value, (one, index) => collector[name](one, [name, index]), giveWay);
   }
 }
 
