@@ -285,7 +285,7 @@ export function commonConfig(env: CommonVariables, workMsMax = 0) {
       /** Precedes the system's names of topics and groups; empty without `SYSTEM_ID`. */
       prefix: env.SYSTEM_ID === undefined ? '' : `${env.SYSTEM_ID}.`,
       sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
-      heartbeatIntervalMs: Math.min(HEARTBEAT_INTERVAL_MS_MAX, env.KAFKA_SESSION_TIMEOUT_MS / 3),
+      heartbeatIntervalMs: Math.min(HEARTBEAT_INTERVAL_MS_MAX, Math.floor(env.KAFKA_SESSION_TIMEOUT_MS / 3)),
       /** One broker: long, because a request that timed out is executed all the same. Several:
        * short, to fail over. */
       requestTimeoutMs:
