@@ -23,6 +23,7 @@ const logOf = (contract: string, blockNumber: number, fork = 0): TransferLog => 
 function aFollower() {
   const state = {
     head: 200,
+    headTimestamp: 0,
     /** Every block of another fork has another hash. */
     fork: 0,
     nowMs: 0,
@@ -60,7 +61,7 @@ function aFollower() {
         number: state.head,
         hash: hashOf(state.head, state.fork),
         parentHash: hashOf(state.head - 1, state.fork),
-        timestamp: 0,
+        timestamp: state.headTimestamp,
       };
     },
     logs: {
@@ -350,6 +351,7 @@ test('transfers that a false head has passed over are published 15 s later at th
   state.head = 320;
   await step();
   state.head = 205;
+  state.headTimestamp = 1;
   state.transfers = [logOf(CALM, 203)];
   for (const nowMs of [1_000, 8_000, 16_001]) {
     state.nowMs = nowMs;
@@ -361,6 +363,21 @@ test('transfers that a false head has passed over are published 15 s later at th
   state.nowMs = 60_000;
   await step();
   expect(state.ranges.length - reads).toBeLessThanOrEqual(1);
+});
+
+test('an endpoint that is stuck below the position, while no other one answers, drops no block', async () => {
+  const { state, step } = aFollower();
+  state.headTimestamp = 10;
+  state.transfers = [logOf(CALM, 199)];
+  await step();
+  state.published = [];
+  state.head = 195;
+  state.headTimestamp = 9;
+  for (const nowMs of [1_000, 16_001, 60_000]) {
+    state.nowMs = nowMs;
+    await step();
+  }
+  expect([state.forks, state.published]).toEqual([[], []]);
 });
 
 test('a head whose logs no endpoint has is told when the next one is asked for', async () => {

@@ -74,7 +74,8 @@ const FAILURES_MAX = 3;
 /** After this many consecutive heads that are further below the position than a reorg reaches, the
  * chain counts as restarted, such as a development chain, or the position as that of a false head. */
 const LOW_HEADS_MAX = 10;
-/** A position that no head has reached for so long is that of a false head, or its blocks are gone. */
+/** A position that no head has reached for so long, though heads are newer, is that of a false head,
+ * or its blocks are gone. */
 const ABOVE_MS_MAX = 15_000;
 /** A contract with more transfers than this is not followed for `BUSY_MS`, then tried again. */
 const TRANSFERS_PER_SECOND_MAX = 500;
@@ -139,6 +140,8 @@ export class ChainFollower {
   #lowHeadCount = 0;
   /** Since when each head is below the position; `undefined`: the last one is not. */
   #aboveSinceMs: number | undefined;
+  /** The timestamp of the last head that was not. */
+  #reachedTimestamp: number | undefined;
   /** The head whose logs no endpoint had. */
   #gone: readonly Block[] = [];
   /** Busy contracts, and until when each is not followed (monotonic ms). */
@@ -284,10 +287,13 @@ export class ChainFollower {
   #isAboveForLong({ readTo }: LogWindow, head: Block): boolean {
     if (head.number >= readTo) {
       this.#aboveSinceMs = undefined;
+      this.#reachedTimestamp = head.timestamp;
       return false;
     }
     const nowMs = this.#options.monotonicMs();
     this.#aboveSinceMs ??= nowMs;
+    // An endpoint that is stuck or behind, and the only one that answers, has dropped no block.
+    if (head.timestamp <= (this.#reachedTimestamp ?? -1)) return false;
     // Further below, the window does not reach back to the blocks that were passed over.
     return nowMs - this.#aboveSinceMs > ABOVE_MS_MAX && head.number >= readTo - REORG_BLOCKS_MAX;
   }
