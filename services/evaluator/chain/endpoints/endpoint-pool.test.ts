@@ -132,6 +132,41 @@ test.each([
   await pool[Symbol.asyncDispose]();
 });
 
+test.each([
+  ['stays first, as it can read there a little later', async () => undefined, '01'],
+  ['comes last once it cannot read there a little later', refuse, '10'],
+])('an endpoint whose head is new, and could not be read at, %s', async (_, read, order) => {
+  const tryOut = jest.fn(read);
+  const { pool, endpoints, names, call, clock } = makePool(2, { tryOut });
+  for (const [index, endpoint] of endpoints.entries()) {
+    await call(index, index === 0 ? 1 : 10);
+    pool.noteHead(endpoint, blockAt(9_000, `0x${'aa'.repeat(32)}`));
+  }
+  clock.ms += NOT_YET_MS - 20;
+  for (const endpoint of [endpoints[0], endpoints[0]] as Endpoint[])
+    pool.doubtHead(endpoint, blockAt(9_000, `0x${'aa'.repeat(32)}`));
+  expect(names(pool.candidates())).toBe('01');
+  await waitUntil('the trial', () => tryOut.mock.calls.length === 1);
+  await nextTurn();
+  expect(tryOut).toHaveBeenCalledTimes(1);
+  expect(names(pool.candidates())).toBe(order);
+  await pool[Symbol.asyncDispose]();
+});
+
+test.each([
+  [1, 1],
+  [2, 2],
+])(
+  'of %i endpoints and a quorum of %i a distrusted one still shows which blocks are old',
+  async (count, quorum) => {
+    const { pool, endpoints } = makePool(count, { quorum });
+    for (const endpoint of endpoints) pool.noteHead(endpoint, blockAt(9_000));
+    for (const endpoint of endpoints.slice(0, 1)) pool.distrustHeads(endpoint);
+    expect([pool.isBuried(blockAt(100)), pool.isBuried(blockAt(9_000))]).toEqual([true, false]);
+    await pool[Symbol.asyncDispose]();
+  },
+);
+
 test('with a quorum one head that is too high makes no other endpoint count as behind', async () => {
   const { pool, names } = await aPoolWithFalseHead({ quorum: 2 });
   expect(names(pool.candidates())).toBe('012');

@@ -94,6 +94,8 @@ export class EndpointPool implements AsyncDisposable {
   readonly #trialBlocks = new Map<Endpoint, Block>();
   /** Endpoints that have named a false head: until when their heads do not count, and for how long. */
   readonly #distrusted = new Map<Endpoint, { readonly untilMs: number; readonly ms: number }>();
+  /** Endpoints that are to read at a new head of theirs, which could not be read at. */
+  readonly #doubted = new Set<Endpoint>();
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
@@ -219,14 +221,20 @@ export class EndpointPool implements AsyncDisposable {
 
   /**
    * No endpoint could read at a head. The one that named it is at fault unless it serves a read of
-   * the service's own there, or has another block in its place by now: until that is known, and if
-   * it is so, its heads do not count. Runs in the background.
+   * the service's own there, or has another block in its place by now: if it is so, its heads do not
+   * count. Neither do they until that is known, unless the head is so new that every node may be
+   * late. Runs in the background.
    */
   doubtHead(endpoint: Endpoint, block: Block): void {
     if (this.#isDistrusted(endpoint)) return;
     const before = this.#distrusted.get(endpoint);
     const isRepeated = before && this.#options.monotonicMs() < before.untilMs + before.ms;
-    this.distrustHeads(endpoint, isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * before.ms) : DISTRUST_MS_MIN);
+    const distrust = () =>
+      this.distrustHeads(endpoint, isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * before.ms) : DISTRUST_MS_MIN);
+    const isNew = this.ageMs(block) < NOT_YET_MS;
+    if (isNew && this.#doubted.has(endpoint)) return;
+    if (isNew) this.#doubted.add(endpoint);
+    else distrust();
     const { signal } = this.#controller;
     const tryOut = async () => {
       await pause(Math.max(0, NOT_YET_MS - this.ageMs(block)), signal);
@@ -237,12 +245,14 @@ export class EndpointPool implements AsyncDisposable {
       if (hash === block.hash) throw new RpcFailure('block-mismatch');
     };
     const restore = () => {
+      if (isNew) return;
       if (before === undefined) this.#distrusted.delete(endpoint);
       else this.#distrusted.set(endpoint, before);
     };
     tryOut()
       .catch(requireReplaced)
-      .then(restore, () => undefined);
+      .then(restore, distrust)
+      .finally(() => isNew && this.#doubted.delete(endpoint));
   }
 
   #isDistrusted(endpoint: Endpoint): boolean {
@@ -324,9 +334,12 @@ export class EndpointPool implements AsyncDisposable {
     return reasons.every((reason) => reason === 'block-mismatch') ? 'block-mismatch' : 'breaker-open';
   }
 
-  /** The number of the newest block that as many endpoints have as the quorum requires. */
+  /** The number of the newest block that as many endpoints have as the quorum requires; also of heads
+   * that do not count, where the others are too few. */
   get #newestNumber(): number {
-    const numbers = this.endpoints.map((endpoint) => this.#headNumberOf(endpoint));
+    const counting = this.endpoints.filter((endpoint) => !this.#isDistrusted(endpoint));
+    const asked = counting.length < this.#options.quorum ? this.endpoints : counting;
+    const numbers = asked.map(({ headNumber }) => headNumber);
     return numbers.toSorted((a, b) => b - a)[this.#options.quorum - 1] ?? -1;
   }
 
