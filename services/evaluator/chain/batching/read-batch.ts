@@ -79,13 +79,16 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     options.onBatch(reads.length);
     let isRepeated = false;
     let isOfAnotherBlock = false;
+    let isReplaced = false;
     const startMs = pool.ageMs(block);
     const lates = new Map<Endpoint, number>();
     const patienceMs = async (round: number): Promise<number> => {
       // However old the block: another node behind the URL may answer from it.
       const leftMs = isOfAnotherBlock ? NOT_YET_MS - (pool.ageMs(block) - startMs) : newForMs(batch);
-      const isGone = leftMs > 0 && round === REPLACED_ROUND && (await options.isReplaced(block, signal));
-      return isGone ? 0 : leftMs;
+      // The endpoints of a quorum may be on different forks for a moment, and none decides alone.
+      const mayLook = quorum === 1 && leftMs > 0 && round === REPLACED_ROUND;
+      if (mayLook) isReplaced = await options.isReplaced(block, signal);
+      return isReplaced ? 0 : leftMs;
     };
     const { answers, failure } = await askEndpoints<Answer>({
       pool,
