@@ -37,6 +37,8 @@ function makeHeads(
     olderAtMs: NOW,
     distrusted: [] as string[],
     doubted: [] as string[],
+    /** Looks for endpoints that count as demand. */
+    demandCount: 0,
   };
   const monotonicMs = () => clock.ms;
   const answer = async (index: number, tag: string): Promise<unknown> => {
@@ -61,7 +63,10 @@ function makeHeads(
   const heads = new Heads({
     pool: {
       ...poolOf(endpoints),
-      candidates: () => endpoints.toSorted((a, b) => rank(a) - rank(b)),
+      candidates: (_, { isAside = false } = {}) => {
+        if (!isAside) state.demandCount += 1;
+        return endpoints.toSorted((a, b) => rank(a) - rank(b));
+      },
       distrustHeads: ({ name }) => void state.distrusted.push(name),
       doubtHead: ({ name }) => void state.doubted.push(name),
     },
@@ -247,6 +252,16 @@ describe('a minimum block', () => {
     expect(state.onWait).toHaveBeenCalled();
   });
 
+  test('makes no endpoint distrusted where two name different blocks, and no quorum tells which is right', async () => {
+    const { read, state } = makeHeads([7, 7]);
+    state.onWait.mockImplementation(() => {
+      state.shown = [8, 8];
+      state.inventedAtMs = [NOW - 1_000];
+    });
+    expect((await read({ minBlock: 8 })).number).toBe(8);
+    expect([state.distrusted, state.tags.length]).toEqual([[], 3]);
+  });
+
   test('is waited for until it comes', async () => {
     const { read, state, waiting, clock } = makeHeads([7]);
     const reading = read({ minBlock: 8 });
@@ -321,9 +336,25 @@ describe('with a quorum', () => {
     expect(state.tags).toEqual(['latest', 'latest', '0x55']);
   });
 
-  test('a time above that of the newest head is not believed', async () => {
+  test('a header is asked for wherever the heads differ and an endpoint proves no block', async () => {
+    const { read, state, endpoints } = makeHeads([90, 86], { quorum: 2 });
+    endpoints[1]?.learn({ method: 'plain', pin: 'hash', source: 'evm', fromBlock: 0 });
+    await read();
+    expect(state.tags).toEqual(['latest', 'latest', '0x56']);
+  });
+
+  test('a header that is asked for causes no background calls where the head does not', async () => {
+    const { read, state } = makeHeads([90, 85], { quorum: 2 });
+    await read({ isAside: true });
+    expect([state.tags.length, state.demandCount]).toEqual([3, 0]);
+  });
+
+  test.each([
+    ['above', NOW + 60_000],
+    ['far below', NOW - 60_000],
+  ])('a time %s that of the newest head is not believed', async (_, inventedAtMs) => {
     const { read, state } = makeHeads([90, 89, 90], { quorum: 2 });
-    state.inventedAtMs = [NOW, NOW + 60_000];
+    state.inventedAtMs = [NOW, inventedAtMs];
     expect(await read()).toMatchObject({ number: 90, timestamp: NOW / 1_000 });
     expect(state.distrusted).toEqual(['1']);
   });
@@ -337,9 +368,29 @@ describe('with a quorum', () => {
   });
 
   test('a time that one of two endpoints invents for the head is a disagreement', async () => {
-    const { read, state } = makeHeads([90, 90], { quorum: 2 });
+    const { read, state } = makeHeads([90, 90], { quorum: 2, blockTime: new BlockTime(50) });
     state.inventedAtMs = [NOW - 3_000];
     expect(await codeOf(read())).toBe('rpc-disagreement');
+    expect(state.tags.length).toBe(6);
+  });
+
+  test('endpoints that are on different forks for a moment are asked again a little later', async () => {
+    const { read, state } = makeHeads([90, 90], { quorum: 2, blockTime: new BlockTime(50) });
+    state.inventedAtMs = [NOW - 3_000];
+    const reading = read();
+    await waitUntil('both heads', () => state.tags.length === 2);
+    state.inventedAtMs = [];
+    expect((await reading).number).toBe(90);
+  });
+
+  test('all endpoints are asked once, although one of them contradicts the others', async () => {
+    const { read, state } = makeHeads([89, 89, 89], { quorum: 2 });
+    state.onWait.mockImplementation(() => {
+      state.shown = [90, 90, 90];
+      state.inventedAtMs = [NOW, NOW, NOW - 1_000];
+    });
+    expect((await read({ minBlock: 90 })).number).toBe(90);
+    expect([state.distrusted, state.tags.length]).toEqual([['2'], 5]);
   });
 
   test('a head that fewer endpoints name than the quorum is none', async () => {

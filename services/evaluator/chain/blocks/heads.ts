@@ -22,6 +22,8 @@ const POLL_MS_MIN = 100;
 const POLL_MS_MAX = 500;
 /** How many times heads are asked for until no endpoint of the quorum contradicts another one. */
 const ATTEMPTS_MAX = 3;
+/** Pause before the next of these, where too few give the same header: a block, at most this. */
+const CONTEST_MS_MAX = 1_500;
 
 export type HeadsOptions = {
   readonly pool: Question<Block>['pool'] &
@@ -139,7 +141,7 @@ export class Heads {
     { isWide = false, isAside = false }: Breadth,
     onFailure: (failure: RpcFailure) => void,
   ): Promise<Head> {
-    const { quorum, pool, onHead } = this.#options;
+    const { quorum, pool, blockTime, closed, onHead } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const seen = isWide ? await this.#fetchFromAll(tag) : [];
       const { answers, failure } =
@@ -151,19 +153,31 @@ export class Heads {
               quorum,
               ask: (endpoint, signal) => this.#askEndpoint(endpoint, tag, signal),
               onFailure,
-              signal: this.#options.closed,
+              signal: closed,
             });
       // The newest block that `quorum` endpoints have: an endpoint with a newer head has this block
       // too.
       const newestFirst = answers.toSorted((a, b) => b.number - a.number);
       const named = newestFirst[Math.min(quorum, newestFirst.length) - 1];
       if (named === undefined) throw failure ?? new RpcFailure('unreachable');
-      const block = await this.#confirm(named, newestFirst, onFailure);
+      const block = await this.#confirm(named, newestFirst, { isAside, onFailure }).catch(
+        (error: unknown) => {
+          const isContested = answers.length >= quorum && toRpcFailure(error).kind === 'too-few-headers';
+          if (!isContested || attempt === ATTEMPTS_MAX) throw error;
+        },
+      );
+      if (block === undefined) {
+        // For a moment the endpoints may be on different forks.
+        await pause(Math.min(blockTime.ms, CONTEST_MS_MAX), closed);
+        continue;
+      }
+      // Without a quorum neither of two heads is the right one.
       const isContradicted = (head: Head) =>
-        head.number === block.number && nameOfHeader(head) !== nameOfHeader(block);
+        quorum > 1 && head.number === block.number && nameOfHeader(head) !== nameOfHeader(block);
       const liars = answers.filter(isContradicted).map(({ from }) => from);
       for (const endpoint of liars) pool.distrustHeads(endpoint);
-      if (liars.length > 0 && attempt < ATTEMPTS_MAX) continue;
+      // Of all endpoints the others have answered already.
+      if (liars.length > 0 && seen.length < quorum && attempt < ATTEMPTS_MAX) continue;
       if (tag === 'latest') this.#requireFresh(block);
       onHead(block);
       return block;
@@ -174,8 +188,8 @@ export class Heads {
    * A block with the header that as many endpoints give as the quorum requires: an endpoint whose
    * head is another one is asked for the header at the same number, and so is one more endpoint
    * while two contradict each other. None is asked where the newest head is as close as endpoints
-   * usually are to each other, and not older: a lie could set checks back by this little only, and
-   * the reads prove the block's hash.
+   * usually are to each other, by its time too, and all reads prove the block: then a lie could set
+   * checks back by this little only.
    *
    * @throws RpcFailure
    */
@@ -183,20 +197,24 @@ export class Heads {
     named: Head,
     /** The newest first. */
     answers: readonly Head[],
-    onFailure: (failure: RpcFailure) => void,
+    { isAside, onFailure }: Pick<Breadth, 'isAside'> & { onFailure: (failure: RpcFailure) => void },
   ): Promise<Head> {
     const { quorum, pool, blockTime, closed } = this.#options;
     if (quorum === 1) return named;
     if (answers.length < quorum) throw new RpcFailure('too-few-headers');
+    const candidates = () => pool.candidates(named, { isAside });
     const [newest = named] = answers;
-    const isClose = newest.number - named.number <= blockTime.blocksIn(NOT_YET_MS);
-    if (newest.number > named.number && isClose && newest.timestamp >= named.timestamp) return named;
+    const blocks = newest.number - named.number;
+    const laterMs = (newest.timestamp - named.timestamp) * 1_000;
+    const isClose = blocks <= blockTime.blocksIn(NOT_YET_MS) && laterMs <= blocks * blockTime.ms + NOT_YET_MS;
+    const areProving = candidates().every(({ capabilities }) => capabilities?.method !== 'plain');
+    if (blocks > 0 && isClose && laterMs >= 0 && areProving) return named;
     const known = new Map(
       answers.filter(({ number }) => number === named.number).map((head) => [head.from, head]),
     );
     const [block] = await fetchAgreed({
       pool,
-      candidates: () => [...new Set([...answers.map(({ from }) => from), ...pool.candidates(named)])],
+      candidates: () => [...new Set([...answers.map(({ from }) => from), ...candidates()])],
       quorum,
       ask: async (endpoint, signal) => [
         known.get(endpoint) ?? (await fetchNewBlock(endpoint, named.number, signal)),
