@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Block } from '../blocks/block.ts';
 import { KeptHashes, NO_HASH, NOTHING_KEPT } from './state-identity.ts';
 
@@ -66,4 +67,19 @@ test('an endpoint without hashes has answered from another state, unless more ha
   expect(() => identify('liar')).toThrow('block-mismatch');
   identify('witness', keptBy(20_000));
   expect(() => identify('one')).toThrow('block-mismatch');
+});
+
+test('an endpoint that has shown no hashes for ten minutes has no word', async () => {
+  const now = jest.spyOn(performance, 'now').mockReturnValue(1);
+  const kept = new KeptHashes();
+  const identify = (name: string, pair = NOTHING_KEPT) => kept.of(name)(blockOf(20_000), pair);
+  identify('first', keptBy(20_000));
+  expect(() => identify('gone')).toThrow('block-mismatch');
+  expect(identify('also gone')).toBe(false);
+  now.mockReturnValue(600_002);
+  // The cache reads the clock once in a millisecond.
+  await delay(5);
+  identify('first', keptBy(20_000));
+  expect(() => identify('one')).toThrow('block-mismatch');
+  now.mockRestore();
 });

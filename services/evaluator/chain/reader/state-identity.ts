@@ -63,6 +63,7 @@ export class KeptHashes {
   #isOutvoted(endpointName: string, { number }: Block): boolean {
     const witnesses = [...this.#firstBlocks.values()].filter((first) => number >= first);
     if (witnesses.length > 0) this.#without.set(endpointName, true);
-    return witnesses.length > 0 && witnesses.length >= this.#without.size;
+    // Not its size, which counts expired words too.
+    return witnesses.length > 0 && witnesses.length >= [...this.#without.keys()].length;
   }
 }
