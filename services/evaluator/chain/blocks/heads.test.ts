@@ -68,7 +68,8 @@ function makeHeads(
         return endpoints.toSorted((a, b) => rank(a) - rank(b));
       },
       distrustHeads: ({ name }) => void state.distrusted.push(name),
-      doubtHead: ({ name }) => void state.doubted.push(name),
+      doubtHead: ({ name }, _, { isAside = false } = {}) =>
+        void state.doubted.push(isAside ? `${name} aside` : name),
     },
     quorum: 1,
     blockTime: new BlockTime(1_000),
@@ -142,6 +143,8 @@ describe('a head', () => {
     clock.ms += 4_000;
     expect((await read({}, gone)).number).toBe(8);
     expect(state.doubted).toEqual(['0']);
+    await read({ isAside: true }, gone);
+    expect(state.doubted).toEqual(['0', '0 aside']);
   });
 
   test('is fetched separately for each block tag', async () => {

@@ -90,7 +90,7 @@ export class Heads {
   async read(request: HeadRequest, gone: readonly (Block & Partial<Head>)[] = []): Promise<Head> {
     const { blockTag, minBlock, onWait, signal } = request;
     const missed = gone.at(-1);
-    if (missed?.from !== undefined) this.#options.pool.doubtHead(missed.from, missed);
+    if (missed?.from !== undefined) this.#options.pool.doubtHead(missed.from, missed, request);
     const last = this.#fetch(blockTag, HEAD_AGE_MS_MAX, request);
     const isGone = gone.some(({ hash }) => hash === last.arrived?.hash);
     const fetched = isGone ? this.#fetch(blockTag, Number.NEGATIVE_INFINITY, request) : last;

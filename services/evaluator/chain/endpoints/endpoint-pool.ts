@@ -94,8 +94,8 @@ export class EndpointPool implements AsyncDisposable {
   readonly #trialBlocks = new Map<Endpoint, Block>();
   /** Endpoints that have named a false head: until when their heads do not count, and for how long. */
   readonly #distrusted = new Map<Endpoint, { readonly untilMs: number; readonly ms: number }>();
-  /** Endpoints that are to read at a new head of theirs, which could not be read at. */
-  readonly #doubted = new Set<Endpoint>();
+  /** Endpoints that are tried out at a head of theirs, whose logs nobody has. */
+  readonly #doubtedAside = new Set<Endpoint>();
   /** When each block was first seen, by its hash. */
   readonly #seenMs = new LRUCache<string, number>({ max: SEEN_MAX });
   readonly #reported = new Map<Endpoint, { readonly atMs: number; readonly health: EndpointHealth }>();
@@ -221,19 +221,20 @@ export class EndpointPool implements AsyncDisposable {
 
   /**
    * No endpoint could read at a head. The one that named it is at fault unless it serves a read of
-   * the service's own there, or has another block in its place by now: if it is so, its heads do not
-   * count. Neither do they until that is known, unless the head is so new that every node may be
-   * late. Runs in the background.
+   * the service's own there, or has another block in its place by now: until that is known, and if
+   * it is so, its heads do not count. Runs in the background.
+   *
+   * @param isAside no check has tried, and the logs of the block may only be late: the heads count
+   *   until it is known that the endpoint is at fault
    */
-  doubtHead(endpoint: Endpoint, block: Block): void {
+  doubtHead(endpoint: Endpoint, block: Block, { isAside = false } = {}): void {
     if (this.#isDistrusted(endpoint)) return;
     const before = this.#distrusted.get(endpoint);
     const isRepeated = before && this.#options.monotonicMs() < before.untilMs + before.ms;
     const distrust = () =>
       this.distrustHeads(endpoint, isRepeated ? Math.min(DISTRUST_MS_MAX, 2 * before.ms) : DISTRUST_MS_MIN);
-    const isNew = this.ageMs(block) < NOT_YET_MS;
-    if (isNew && this.#doubted.has(endpoint)) return;
-    if (isNew) this.#doubted.add(endpoint);
+    if (isAside && this.#doubtedAside.has(endpoint)) return;
+    if (isAside) this.#doubtedAside.add(endpoint);
     else distrust();
     const { signal } = this.#controller;
     const tryOut = async () => {
@@ -245,14 +246,15 @@ export class EndpointPool implements AsyncDisposable {
       if (hash === block.hash) throw new RpcFailure('block-mismatch');
     };
     const restore = () => {
-      if (isNew) return;
+      if (isAside) return;
       if (before === undefined) this.#distrusted.delete(endpoint);
       else this.#distrusted.set(endpoint, before);
     };
-    tryOut()
+    requireReplaced()
+      .catch(tryOut)
       .catch(requireReplaced)
       .then(restore, distrust)
-      .finally(() => isNew && this.#doubted.delete(endpoint));
+      .finally(() => isAside && this.#doubtedAside.delete(endpoint));
   }
 
   #isDistrusted(endpoint: Endpoint): boolean {
