@@ -48,7 +48,17 @@ test('a text of very many names or values is refused before it is parsed', () =>
   parse.mockRestore();
 });
 
+test('a text that nests without end is no JSON, which is found before it is parsed', () => {
+  const parse = jest.spyOn(JSON, 'parse');
+  expect(() => parseJson(Buffer.from('['.repeat(1_000_000)), 'The body')).toThrow(
+    expect.objectContaining({ code: 'malformed-json', message: expect.stringContaining('131072') }),
+  );
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
+});
+
 test.each([
+  `${'['.repeat(1_000)}${' '.repeat(20_000)}${']'.repeat(1_000)}`,
   objectOf(4_096),
   JSON.stringify(Array.from({ length: 30_000 }, (_, index) => ({ account: `"${index}\\`, 'a"\\': '{,[:' }))),
   JSON.stringify(Array.from({ length: 262_144 }, () => '"x":')),
