@@ -46,11 +46,12 @@ function requireCheapShape(bytes: Buffer, subject: string): void {
   let [valueCount, depth] = [0, 0];
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte === BRACE || byte === BRACKET) {
+    const isOpening = byte === BRACE || byte === BRACKET;
+    if (isOpening) {
       depth += 1;
       if (depth > DEPTH_MAX) throw malformed(`${subject} nests more than ${DEPTH_MAX} lists or objects.`);
     } else if (byte === END_BRACE || byte === END_BRACKET) depth -= 1;
-    if (byte === COMMA || byte === BRACE || byte === BRACKET) {
+    if (isOpening || byte === COMMA) {
       valueCount += 1;
       if (valueCount > VALUES_MAX) throw tooMany(VALUES_MAX, 'values');
     }

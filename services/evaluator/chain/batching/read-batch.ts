@@ -31,8 +31,7 @@ type Answer = BatchAnswer & { readonly from: string };
  * next one for each that fails or is slow, and one more while the answers disagree.
  */
 export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
-  const { pool } = options;
-  const { quorum } = options;
+  const { pool, quorum } = options;
   // Reads that as many endpoints suspect as the quorum requires are repeated.
   const isSettled = (answers: readonly BatchAnswer[]): boolean => {
     const [first] = answers;
