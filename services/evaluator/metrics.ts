@@ -55,12 +55,16 @@ export function makeMetrics(registry: Registry, chainIds: readonly number[]) {
     'Time from the start of an evaluation, of a check or of a part of a batch, to its published result.',
     SECONDS_BUCKETS,
   );
-  const noteRepeat = (check: CheckRequested, rule: Rule, granted: boolean): void => {
-    const repeat = memory.note(check, rule, granted);
-    if (repeat === undefined) return;
-    const chain_id = chainOf(rule);
-    repeats.inc({ chain_id });
-    if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
+  const countRepeats = (check: CheckRequested, tallies: readonly RuleTally[]): void => {
+    const note = memory.ofCheck(check);
+    for (const [index, rule] of check.rules.entries()) {
+      const tally = tallies[index];
+      const repeat = tally?.undetermined.size === 0 ? note(rule, tally.granted > 0) : undefined;
+      if (repeat === undefined) continue;
+      const chain_id = chainOf(rule);
+      repeats.inc({ chain_id });
+      if (repeat !== 'same') flips.inc({ chain_id, direction: repeat });
+    }
   };
   return {
     /** @param fault of a wallet that is not proved: then the check has no verdicts */
@@ -76,16 +80,15 @@ export function makeMetrics(registry: Registry, chainIds: readonly number[]) {
         return;
       }
       for (const [index, { granted, denied, undetermined: codes }] of tallies.entries()) {
-        const rule = request.rules[index];
-        const chain_id = chainOf(rule);
+        const chain_id = chainOf(request.rules[index]);
         if (granted > 0) verdicts.inc({ chain_id, outcome: 'granted' }, granted);
         if (denied > 0) verdicts.inc({ chain_id, outcome: 'denied' }, denied);
         for (const [code, count] of codes) {
           verdicts.inc({ chain_id, outcome: 'undetermined' }, count);
           undetermined.inc({ chain_id, code }, count);
         }
-        if (rule && !('entries' in request) && codes.size === 0) noteRepeat(request, rule, granted > 0);
       }
+      if (!('entries' in request)) countRepeats(request, tallies);
     },
     /** Checks, or entries of a part, that could not be evaluated: all of their rules are
      * undetermined. */
@@ -147,6 +150,12 @@ function makeChainMetrics(registry: Registry, chain_id: readonly string[]) {
   const watched = watchChains(registry);
   return (chainId: number): Omit<ChainObserver, 'onHealth'> => {
     const chain = { chain_id: String(chainId) };
+    // Found once: one is counted for each read.
+    const saved = {
+      dedupe: readsSaved.labels({ ...chain, reason: 'dedupe' }),
+      cache: readsSaved.labels({ ...chain, reason: 'cache' }),
+      decimals: readsSaved.labels({ ...chain, reason: 'decimals' }),
+    };
     return {
       onCall(endpoint, result, durationMs) {
         calls.inc({ ...chain, endpoint, result });
@@ -156,7 +165,7 @@ function makeChainMetrics(registry: Registry, chain_id: readonly string[]) {
         readsPerCall.observe(chain, readCount);
         if (readCount > 1) readsSaved.inc({ ...chain, reason: 'batch' }, readCount - 1);
       },
-      onSaved: (reason) => readsSaved.inc({ ...chain, reason }),
+      onSaved: (reason) => saved[reason].inc(),
       onRead: (durationMs) => readSeconds.observe(chain, durationMs / 1_000),
       onHedge: () => hedges.inc(chain),
       onHead: (blockAgeMs) => blockAge.set(chain, blockAgeMs / 1_000),

@@ -62,7 +62,7 @@ export type Read = {
   readonly call?: Call | undefined;
   /** In a part of a batch: the first entry that needs it, from 0. */
   readonly entryIndex?: number;
-  /** Composed on demand: most reads of a batch are never looked up by it. */
+  /** Composed when it is first used: most reads of a batch are never looked up by it. */
   readonly key: string;
 };
 
@@ -203,6 +203,7 @@ class PlannedRead implements Read {
   readonly #common: Common;
   readonly #entryIndex: number;
   readonly #suffix: string;
+  #key: string | undefined;
 
   constructor(common: Common, account: string, suffix: string, entryIndex: number) {
     this.chainId = common.chainId;
@@ -221,7 +222,8 @@ class PlannedRead implements Read {
   }
 
   get key(): string {
-    return this.#common.key + this.#suffix;
+    this.#key ??= this.#common.key + this.#suffix;
+    return this.#key;
   }
 }
 

@@ -5,7 +5,7 @@ import {
   PART_READS_MAX,
 } from '#shared/contracts/batches/batch.ts';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
-import { makeReadCounter, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
+import { makeReadBound, makeReadCounter, READS_MAX } from '#shared/contracts/rules/count-reads.ts';
 import { chainsAtOneInstant } from '#shared/contracts/rules/rule.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { Handler, RecordContext } from '#shared/kafka/consumer/record.ts';
@@ -66,15 +66,11 @@ const WAIT_MS_MAX = 300_000;
 /** Reads of a small request: its plan costs less than to count its reads. */
 const SMALL_READS_MAX = 32;
 
-/** Whether each rule needs one read of each entry: one wallet, and no rule with a list of token ids
- * or other rules inside. */
 function isSmall(request: EvaluationRequest): boolean {
   const entries = entriesOf(request);
-  return (
-    entries.length * request.rules.length <= SMALL_READS_MAX &&
-    entries.every(({ accounts, vaults }) => accounts === undefined && vaults === undefined) &&
-    request.rules.every((rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')))
-  );
+  if (entries.length > SMALL_READS_MAX) return false;
+  const boundReads = makeReadBound(request.rules);
+  return entries.reduce((count, entry) => count + boundReads(entry), 0) <= SMALL_READS_MAX;
 }
 
 /** The reads of all entries; equal ones of several entries, which are made once, count for each. */

@@ -11,16 +11,16 @@ const rule = {
 } as const;
 
 test('distinguishes a repeated verdict from a flipped one, and remembers the newest', () => {
-  const memory = new VerdictMemory();
-  const said = [true, true, false, false, true].map((granted) => memory.note(check, rule, granted));
+  const note = new VerdictMemory().ofCheck(check);
+  const said = [true, true, false, false, true].map((granted) => note(rule, granted));
   expect(said).toEqual([undefined, 'same', 'granted-to-denied', 'same', 'denied-to-granted']);
 });
 
 test('an equal question with another role id or letter case is recognised', () => {
   const memory = new VerdictMemory();
-  memory.note(check, rule, true);
+  memory.ofCheck(check)(rule, true);
   const same = { ...rule, roleId: 'b', contractAddress: rule.contractAddress.toLowerCase() };
-  expect(memory.note({ ...check, account: check.account.toLowerCase() }, same, true)).toBe('same');
+  expect(memory.ofCheck({ ...check, account: check.account.toLowerCase() })(same, true)).toBe('same');
 });
 
 test.each([
@@ -35,15 +35,15 @@ test.each([
   ['token', check, { ...rule, tokenId: '1' }],
 ])('another %s is another question', (_, otherCheck, otherRule) => {
   const memory = new VerdictMemory();
-  memory.note(check, rule, true);
-  expect(memory.note(otherCheck, otherRule, false)).toBeUndefined();
+  memory.ofCheck(check)(rule, true);
+  expect(memory.ofCheck(otherCheck)(otherRule, false)).toBeUndefined();
 });
 
 test('no two of a hundred thousand questions are confused', () => {
-  const memory = new VerdictMemory();
+  const note = new VerdictMemory().ofCheck(check);
   const asked = Array.from({ length: 100_000 }, (_, index) => ({ ...rule, minToken: String(index) }));
   // One comparison: a hundred thousand expectations take ten seconds.
-  expect(asked.filter((each) => memory.note(check, each, true) !== undefined)).toEqual([]);
-  const known = asked.filter((each) => memory.note(check, each, true) === 'same');
+  expect(asked.filter((each) => note(each, true) !== undefined)).toEqual([]);
+  const known = asked.filter((each) => note(each, true) === 'same');
   expect(known.length).toBeGreaterThan(60_000);
 });

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { CheckRequested } from '#shared/contracts/checks/check-requested.ts';
 import { isTokenRule, type Rule } from '#shared/contracts/rules/rule.ts';
 
@@ -15,23 +14,28 @@ type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
  *
  * A hash table of fixed size, without keys: the digest of a question selects its slot, and a tag of
  * 31 other bits of it identifies the question in the slot. A newer question overwrites the older
- * one. Two questions in the same slot are confused with a probability of 2⁻³¹. It covers only the
+ * one. Two questions in the same slot are confused with a probability of 2⁻³¹, or if somebody makes
+ * them so: the digest is quick, not cryptographic, and only figures depend on it. It covers only the
  * verdicts of this process, so its counts give the share of repeats that flipped, not totals over
  * all evaluators.
  *
  * @example
- * const memory = new VerdictMemory();
- * memory.note(check, rule, true); // undefined: never seen
- * memory.note(check, rule, false); // 'granted-to-denied'
+ * const note = new VerdictMemory().ofCheck(check);
+ * note(rule, true); // undefined: never seen
+ * note(rule, false); // 'granted-to-denied'
  */
 export class VerdictMemory {
   readonly #slots = new Uint32Array(SLOTS);
 
-  note(check: Check, rule: Rule, granted: boolean): Repeat | undefined {
-    const digest = hash('sha1', `${textOfCheck(check)}${textOf(rule)}`.toLowerCase(), 'buffer');
-    const slot = digest.readUInt32BE(0) % SLOTS;
+  ofCheck(check: Check): (rule: Rule, granted: boolean) => Repeat | undefined {
+    const ofCheck = digest(textOfCheck(check));
+    return (rule, granted) => this.#note(digest(textOf(rule), ofCheck), granted);
+  }
+
+  #note([place, name]: Digest, granted: boolean): Repeat | undefined {
+    const slot = place % SLOTS;
     // Never 0, which marks an empty slot.
-    const tag = digest.readUInt32BE(4) >>> 1 || 1;
+    const tag = name >>> 1 || 1;
     const entry = ((tag << 1) | (granted ? 1 : 0)) >>> 0;
     const known = this.#slots[slot] ?? 0;
     this.#slots[slot] = entry;
@@ -39,6 +43,21 @@ export class VerdictMemory {
     if (known === entry) return 'same';
     return granted ? 'denied-to-granted' : 'granted-to-denied';
   }
+}
+
+type Digest = readonly [place: number, name: number];
+
+/** Two FNV-1a digests of 32 bits, by different primes, that continue the given ones; upper and lower
+ * case are the same. */
+function digest(text: string, [place, name]: Digest = [0x811c9dc5, 0x9e3779b9]): Digest {
+  const lowerCase = text.toLowerCase();
+  for (let at = 0; at < lowerCase.length; at++) {
+    const code = lowerCase.charCodeAt(at);
+    place = Math.imul(place ^ code, 0x01000193);
+    name = Math.imul(name ^ code, 0x85ebca6b);
+  }
+  // The low bits of a product depend on the low bits of its factors alone.
+  return [(place ^ (place >>> 15)) >>> 0, (name ^ (name >>> 15)) >>> 0];
 }
 
 function textOfCheck({ account, accounts = [account], vaults = [], consistency }: Check): string {

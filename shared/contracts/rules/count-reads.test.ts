@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from './address.ts';
-import { countReads, makeReadCounter, needsMoreReads } from './count-reads.ts';
+import { countReads, makeReadBound, makeReadCounter, needsMoreReads } from './count-reads.ts';
 import type { Condition } from './rule.ts';
 
 const address = (place: number) => `0x${String(place).padStart(40, '0')}`;
@@ -102,6 +102,7 @@ it('accepts and reports as many reads as counting finds, whatever the rules and 
       const count = countReads(wallets, some);
       expect(needsMoreReads(wallets, some, count)).toBe(false);
       expect(needsMoreReads(wallets, some, count - 1)).toBe(true);
+      expect(makeReadBound(some)(wallets)).toBeGreaterThanOrEqual(count);
     }
 });
 

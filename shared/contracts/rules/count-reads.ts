@@ -157,6 +157,24 @@ export function makeReadCounter(
   };
 }
 
+/**
+ * How many reads the rules need at most, for many persons; it costs nothing to find, and is not known
+ * (`Infinity`) where a rule has a list of ids, or other rules inside.
+ *
+ * @example
+ * makeReadBound([erc20, erc20])({ account }); // 2: equal reads are not found
+ */
+export function makeReadBound(rules: readonly Condition[]): (wallets: WalletGroup) => number {
+  const isKnown = rules.every(
+    (rule) => !('rules' in rule) && !('tokenId' in rule && /\D/.test(rule.tokenId ?? '')),
+  );
+  return ({ accounts, vaults }) => {
+    if (!isKnown) return Number.POSITIVE_INFINITY;
+    const [own, others] = [accounts?.length ?? 1, vaults?.length ?? 0];
+    return rules.length * (own + others + own * others);
+  };
+}
+
 /** Equal targets once, before their ids are expanded. */
 const distinct = (targets: readonly Target[]): Target[] => [
   ...new Map(
@@ -175,4 +193,4 @@ const distinct = (targets: readonly Target[]): Target[] => [
 ];
 
 export const needsMoreReads = (wallets: WalletGroup, rules: readonly Condition[], max: number): boolean =>
-  makeReadCounter(rules, max)(wallets) > max;
+  makeReadBound(rules)(wallets) > max && makeReadCounter(rules, max)(wallets) > max;
