@@ -50,9 +50,8 @@ type Digest = readonly [place: number, name: number];
 /** Two FNV-1a digests of 32 bits, by different primes, that continue the given ones; upper and lower
  * case are the same. */
 function digest(text: string, [place, name]: Digest = [0x811c9dc5, 0x9e3779b9]): Digest {
-  const lowerCase = text.toLowerCase();
-  for (let at = 0; at < lowerCase.length; at++) {
-    const code = lowerCase.charCodeAt(at);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at) | 0x20;
     place = Math.imul(place ^ code, 0x01000193);
     name = Math.imul(name ^ code, 0x85ebca6b);
   }
