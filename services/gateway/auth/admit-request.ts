@@ -50,7 +50,9 @@ export async function parseBeforeLimits<T>(
     if (denied) throw denied;
     return await parse();
   } catch (refusal) {
-    if (refusal instanceof Problem) await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+    // A request that the limits themselves refuse does not enter the log of the rate.
+    if (refusal instanceof Problem && refusal.code !== 'rate-limited')
+      await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
     throw refusal;
   }
 }

@@ -486,12 +486,13 @@ describe('a list of evaluations', () => {
     },
   );
 
-  it('is 429 before anything is validated, if no second has places for all of its checks', async () => {
+  it('is 429 before anything is validated, if no second has places for all of its checks, and takes none', async () => {
     const gateway = await start({
-      admit: async (request) => anAdmission(request, { outcome: 'rate-limited' }),
+      admit: async (request) => anAdmission(request, request.places ? { outcome: 'rate-limited' } : {}),
     });
-    expect((await list(gateway, { ...ask('club/gold'), evaluations: many(16) })).status).toBe(429);
-    expect(gateway.admitted.at(0)).toMatchObject({ bucket: 'per-second', places: 16 });
+    const response = await list(gateway, { ...ask('club/gold'), evaluations: many(16) });
+    expect([response.status, response.headers.get('rolecall-accepted-at')]).toEqual([429, null]);
+    expect(gateway.admitted).toEqual([expect.objectContaining({ bucket: 'per-second', places: 16 })]);
     expect(gateway.admitted.at(0)?.check).toBeUndefined();
   });
 
