@@ -27,13 +27,9 @@ test('every operation that a page asks about exists, and some role may not use i
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(join(folder, name), 'utf8'));
-  const menu = /const SECTIONS = \[([\s\S]*?)\n\];/.exec(
-    pages.find((text) => text.includes('const SECTIONS')) ?? '',
-  );
-  const asked = [
-    ...pages.flatMap((text) => [...text.matchAll(/\bmay\('(\w+)'\)/g)]),
-    ...(menu?.[1] ?? '').matchAll(/undefined, '(\w+)'\]/g),
-  ].map(([, id]) => id);
+  const asked = pages
+    .flatMap((text) => [...text.matchAll(/\bmay\('(\w+)'\)/g), ...text.matchAll(/\bneeds: '(\w+)'/g)])
+    .map(([, id]) => id);
   expect(asked.length).toBeGreaterThan(20);
   expect(asked.filter((id) => !(refusedFor('viewer') as (string | undefined)[]).includes(id))).toEqual([]);
 });

@@ -6,13 +6,9 @@ import { useApp } from '../../lib/session.ts';
 import { Card, Crumb, Empty, loadedPage, Paged, PageHead, refreshButton } from '../../ui/page.ts';
 import { Badge, Facts, StateBadge, Table, Time } from '../../ui/values.ts';
 import { adviceOf, DeliveryLink } from '../checks/checks.ts';
-import { NotAllowed } from '../frame/frame.ts';
+import { NEW } from '../frame/path-parts.ts';
 import { roleIdsOf } from '../try/describe-detail.ts';
 import { Why } from '../try/why.ts';
-import { StartBatch } from './start-batch.ts';
-
-/** In the address of a batch that is to be started: no batch can have this id. */
-const NEW = '-new';
 
 type BatchAnswer = Answer<'GET /api/apps/:clientId/batches/:requestId'>;
 
@@ -39,13 +35,7 @@ export function Batches() {
   `;
 }
 
-export function Batch({ item }) {
-  const { may } = useApp();
-  if (item !== NEW) return html`<${Started} id=${item} />`;
-  return may('startBatch') ? html`<${StartBatch} />` : html`<${NotAllowed} title="Start a batch" />`;
-}
-
-function Started({ id }) {
+export function Batch({ item: id }) {
   const { clientId, base } = useApp();
   const params = { clientId, requestId: id };
   const batch = useBatch(params);

@@ -8,6 +8,7 @@ import { useSubmit } from '../../lib/submit.ts';
 import { Checkbox, Field, Form, KeyField, Segments } from '../../ui/form.ts';
 import { Card, Crumb, loaded, PageHead } from '../../ui/page.ts';
 import { NeedsScope } from '../frame/frame.ts';
+import { NEW } from '../frame/path-parts.ts';
 import { type Choice, decodeText, type Entry, type Found, readEntries, writeBatch } from './read-entries.ts';
 import { type NamedColumn, readTable } from './read-table.ts';
 
@@ -106,7 +107,7 @@ function RuleSetField({ ids, hasMore, asked }) {
   const [none, missing] =
     ids.length === 0 ? ['No rule sets yet', 'Make a rule set first.'] : ['Choose…', 'Choose a rule set.'];
   return html`<${Field} ...${shared} choices=${[['', none], ...ids]} chosen=${asked} data-missing=${missing}
-    hint=${html`<a href=${`${base}/rule-sets/-new`}>New rule set</a>`} />`;
+    hint=${html`<a href=${`${base}/rule-sets/${NEW}`}>New rule set</a>`} />`;
 }
 
 function Cost({ count, limits, month: { used, quota } }) {

@@ -1,3 +1,6 @@
+/** The item of a page on which something is made: nothing that is made can have this id. */
+export const NEW = '-new';
+
 /** `/apps/:id/:section/:item` and `/operator/:section/:item`, of which the last two may be
  * absent. */
 const PARTED = /^\/(?:apps\/(?<id>[^/]+)|operator)(?:\/(?<section>[^/]+)(?:\/(?<item>[^/]+))?)?$/;

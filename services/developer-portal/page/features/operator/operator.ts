@@ -6,27 +6,26 @@ import { useMayChange, useSession } from '../../lib/session.ts';
 import { Field, FormDialog, openDialog, SendButton } from '../../ui/form.ts';
 import { Card, Empty, focusPageHead, loaded, Missing, PageHead, refreshButton } from '../../ui/page.ts';
 import { Badge, Table, Time } from '../../ui/values.ts';
-import { Menu, type Section } from '../apps/app.ts';
+import { findPageOf, Menu, type Section } from '../apps/app.ts';
 import { OperatorAccount, OperatorAccounts } from './accounts.ts';
 import { OperatorApp, OperatorApps } from './apps.ts';
 import { OperatorAudit } from './audit.ts';
 
 const SECTIONS: Section[] = [
-  ['', 'Scope requests', ScopeQueue],
-  ['accounts', 'Accounts', OperatorAccounts, OperatorAccount],
-  ['apps', 'Apps', OperatorApps, OperatorApp],
-  ['audit', 'Audit', OperatorAudit],
-  ['chains', 'Chains', OperatorChains],
+  { path: '', name: 'Scope requests', page: ScopeQueue },
+  { path: 'accounts', name: 'Accounts', page: OperatorAccounts, item: OperatorAccount },
+  { path: 'apps', name: 'Apps', page: OperatorApps, item: OperatorApp },
+  { path: 'audit', name: 'Audit', page: OperatorAudit },
+  { path: 'chains', name: 'Chains', page: OperatorChains },
 ];
 
 export function Operator({ section = '', item }) {
   const { account } = useSession();
-  const found = SECTIONS.find(([path]) => path === section);
-  const page = item === undefined ? found?.[2] : found?.[3];
-  if (!account.operator || !page) return html`<${Missing} />`;
+  const found = findPageOf(SECTIONS, section, item);
+  if (!account.operator || !found) return html`<${Missing} />`;
   return html`<div class="app-body">
     <${Menu} label="Operator’s pages" base="/operator" section=${section} sections=${SECTIONS} />
-    <div class="app-page"><${page} key=${`${section}/${item}`} item=${item} /></div>
+    <div class="app-page"><${found.page} key=${`${section}/${item}`} item=${item} /></div>
   </div>`;
 }
 

@@ -10,16 +10,14 @@ import { Confirm, Field, Form, openDialog } from '../../ui/form.ts';
 import { Card, DangerZone, Empty, loaded, loadedPage, Paged, PageHead } from '../../ui/page.ts';
 import { toast } from '../../ui/toasts.ts';
 import { Badge, Time } from '../../ui/values.ts';
-import { NeedsScope, NotAllowed } from '../frame/frame.ts';
+import { NeedsScope } from '../frame/frame.ts';
+import { NEW } from '../frame/path-parts.ts';
 import { newRule, textOf, withMember } from './edit-rules.ts';
 import { EditorPanes, useJsonEditor } from './json-editor.ts';
 import { Preview } from './preview.ts';
 import { RulesFields } from './rules-fields.ts';
 
 type StoredRuleSet = Answer<'GET /api/apps/:clientId/rule-sets/:ruleSetId'>;
-
-/** In the address of a rule set that is to be made: no rule set can have this id. */
-const NEW = '-new';
 
 export function RuleSets() {
   const { clientId, base, may } = useApp();
@@ -41,13 +39,7 @@ export function RuleSets() {
   `;
 }
 
-export function RuleSet({ item }) {
-  const { may } = useApp();
-  if (item !== NEW) return html`<${Stored} id=${item} />`;
-  return may('putRuleSet') ? html`<${Editor} />` : html`<${NotAllowed} title="New rule set" />`;
-}
-
-function Stored({ id }) {
+export function RuleSet({ item: id }) {
   const { clientId, may } = useApp();
   const resource = useResource('GET /api/apps/:clientId/rule-sets/:ruleSetId', { clientId, ruleSetId: id });
   return loadedPage(resource, id, (value) => {
@@ -63,7 +55,8 @@ const StoredHead = ({ stored, aside }) => html`<${PageHead} title=${stored.ruleS
   <p class="sub"><${Badge}>Version ${stored.version}<//> changed <${Time} at=${stored.updatedAt} /> <code class="break">${stored.digest}</code></p>
 <//>`;
 
-const Editor = (props) =>
+/** Of a new rule set, or of one that is stored. */
+export const Editor = (props) =>
   loaded(
     useResource('GET /api/try-options', {}),
     ({ chains }) => html`<${EditorForm} ...${props} chains=${chains} />`,
@@ -97,7 +90,7 @@ function EditorForm({ stored, reload, chains }) {
         send=${sends('DELETE /api/apps/:clientId/rule-sets/:ruleSetId', { clientId, ruleSetId: stored.ruleSetId })}>
         <p>Checks that name <strong class="break">${stored.ruleSetId}</strong> will be answered with 422.</p>
       <//>`);
-  const batch = `${base}/batches/-new?ruleSet=${encodeURIComponent(stored?.ruleSetId ?? '')}`;
+  const batch = `${base}/batches/${NEW}?ruleSet=${encodeURIComponent(stored?.ruleSetId ?? '')}`;
   const idField = html`<${Field} label="Id" name="id" required maxlength="64" class="mono-input" placeholder="holders"
     pattern=" *[a-z0-9][a-z0-9._\\-]* *" data-mismatch="Write a to z, 0 to 9, dots, dashes and underscores; a letter or a digit first."
     hint="a to z, 0 to 9, dots, dashes and underscores. Checks name it, and it cannot be changed." />`;
