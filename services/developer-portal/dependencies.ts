@@ -9,7 +9,6 @@ import { makeAuditAccess } from './features/audit/audit-access.ts';
 import { makeReadRecords } from './features/read-records.ts';
 import { makeSessions } from './features/sessions/sessions.ts';
 import type { IdentityProvider } from './features/single-sign-on/identity-provider.ts';
-import { makeReadWatchEvents } from './features/watches/read-watch-events.ts';
 import type { Work } from './features/work.ts';
 import { makeIdempotency } from './http/idempotency.ts';
 
@@ -29,16 +28,13 @@ type Parts = {
 /** All that the portal's handlers use; each takes the parts that it needs. */
 export type Dependencies = ReturnType<typeof makeDependencies>;
 
-export function makeDependencies({ work, kafka, config, chains, log, mail, identityProvider }: Parts) {
+export function makeDependencies({ work, kafka, log, ...settings }: Parts) {
   const { redis, box, throttle } = work;
-  const passwords = makePasswords({ ln: config.passwordCost });
-  const sessions = makeSessions(work, config.session);
+  const passwords = makePasswords({ ln: settings.config.passwordCost });
+  const sessions = makeSessions(work, settings.config.session);
   return {
     ...work,
-    config,
-    chains,
-    mail,
-    identityProvider,
+    ...settings,
     fetch: globalThis.fetch,
     passwords,
     provePassword: makeProvePassword({ passwords, sessions, throttle, now: work.now }),
@@ -46,6 +42,5 @@ export function makeDependencies({ work, kafka, config, chains, log, mail, ident
     auditAccess: makeAuditAccess({ ...work, log }),
     once: makeIdempotency(redis, box),
     ...makeReadRecords(kafka),
-    watchEvents: makeReadWatchEvents(work),
   };
 }

@@ -4,6 +4,7 @@ import type { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { parseKeyRing } from '#shared/secret-box.ts';
 import { aWatch } from '../../../test/support/builders/a-watch.ts';
 import { accountIdOf } from '../features/apps/credentials.ts';
+import { makeReadWatchEvents } from '../features/watches/read-watch-events.ts';
 import type { OpenSystem } from './open-system.ts';
 import { makeProgram } from './program.ts';
 
@@ -13,7 +14,7 @@ let pagesAsked: unknown[] = [];
 /** More than the view keeps: it removes the oldest at every 64th. */
 const LISTED_IDS = Array.from({ length: 10_063 }, (_, index) => `request_${index}`);
 const account = { accountId: 'acc_1', email: 'dev@example.com', tier: 'free' };
-const opened = {
+const stores = {
   accounts: { findByEmail: async () => account, read: async () => undefined },
   accountWork: {
     verify: async () => account,
@@ -60,6 +61,7 @@ const opened = {
   now: () => 0,
   resends: { resendFailed: async () => ({ count: 0 }) },
 } as unknown as OpenSystem;
+const opened: OpenSystem = { ...stores, readWatchEvents: makeReadWatchEvents(stores) };
 
 /** Runs a command line and returns the value that it prints. */
 async function run(line: string, environment: Environment = {}): Promise<unknown> {

@@ -13,6 +13,7 @@ import { makeResetLinks } from './accounts/reset-links.ts';
 import { makeClientAppWork } from './apps/client-apps.ts';
 import { type Connections, makeBasis } from './basis.ts';
 import { makeTwoFactor } from './sessions/two-factor.ts';
+import { makeReadWatchEvents } from './watches/read-watch-events.ts';
 
 /** The operations on accounts, client apps, rule sets, watches and deliveries that the portal and
  * the admin command share. */
@@ -41,6 +42,7 @@ export function makeWork(
       publish: (message) => publish(webhookRequested, message),
       countBytes,
     }),
+    readWatchEvents: makeReadWatchEvents(basis),
     chainReports: makeChainReports(redis, basis.now),
     chainStates: makeChainStates(redis),
     /** The checks of an app in this calendar month (UTC), as the limiter counts them, and its

@@ -4,6 +4,7 @@ import {
   type RuleSet,
   ruleSetKey,
 } from '#shared/contracts/rules/rule-set.ts';
+import type { PresentedMember, PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import {
   blockNumbersOf,
   refOf,
@@ -27,14 +28,12 @@ export type PresentWatchDependencies = {
 /** Distinct rule sets read at a time for a list of watches; each has up to 250 KB. */
 const RULE_SETS_AT_ONCE = 4;
 
-type Presented = Record<string, unknown>;
-
 /** Makes the functions that return watches as clients see them: `present` one, `presentMany` a
  * list. */
 export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: PresentWatchDependencies) {
   const readRuleSet = ({ clientId, ruleSet: id }: Watch) => (ruleSetCache ?? ruleSets).read(clientId, id);
 
-  async function presentWith(ruleSet: RuleSet | undefined, watch: Watch): Promise<Presented> {
+  async function presentWith(ruleSet: RuleSet | undefined, watch: Watch): Promise<PresentedWatch> {
     const uid = watchUid(watch);
     const contracts = watch.follow && ruleSet ? contractsUpTo(ruleSet, watch.blockTag) : [];
     const [figures, following] = await Promise.all([
@@ -60,11 +59,11 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
   }
 
   return {
-    present: async (watch: Watch): Promise<Presented> => presentWith(await readRuleSet(watch), watch),
+    present: async (watch: Watch): Promise<PresentedWatch> => presentWith(await readRuleSet(watch), watch),
     /** Reads each rule set once, and holds only a few at a time. */
-    async presentMany(watches: readonly Watch[]): Promise<Presented[]> {
+    async presentMany(watches: readonly Watch[]): Promise<PresentedWatch[]> {
       const groups = Map.groupBy(watches, ({ clientId, ruleSet }) => ruleSetKey(clientId, ruleSet)).values();
-      const presented = new Map<Watch, Presented>();
+      const presented = new Map<Watch, PresentedWatch>();
       const presentGroups = async () => {
         // All workers take from one iterator.
         for (const group of groups) {
@@ -87,11 +86,11 @@ export function makePresentWatch({ members, followed, ruleSets, ruleSetCache }: 
 const whilePaused = ({ chainId, contractAddress }: ReturnType<typeof contractsOf>[number]) => ({
   chainId,
   contractAddress,
-  state: 'sweeps-only',
+  state: 'sweeps-only' as const,
   reason: 'The watch is paused.',
 });
 
-export function presentMember(member: WatchMember): Record<string, unknown> {
+export function presentMember(member: WatchMember): PresentedMember {
   const { wallets, roles, sequence, addedAt, checked } = member;
   const { account, accounts, vaults } = wallets;
   const ref = refOf(member);

@@ -3,7 +3,6 @@ import { presentRuleSet } from '#shared/contracts/rules/rule-set.ts';
 import type { Watch } from '#shared/contracts/watches/watch.ts';
 import { existing } from '../../features/basis.ts';
 import { summaryOf } from '../../features/rule-sets/handle-rule-sets.ts';
-import { makeReadWatchEvents } from '../../features/watches/read-watch-events.ts';
 import { Email } from '../../http/api.ts';
 import { adderTo, addGroup, formText, type Run } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
@@ -48,12 +47,7 @@ export function addDocuments(program: Command, run: Run): void {
     'events <id> <watchId>',
     async (system, id: string, watchId: string, { member }: { member?: string }) => {
       const watch = await readWatch(system, id, watchId);
-      const page = { countMax: EVENTS_MAX };
-      const reader = makeReadWatchEvents(system);
-      const { events } = await (member === undefined
-        ? reader.ofWatch(watch, page)
-        : reader.ofMember(watch, member, page));
-      return events;
+      return (await system.readWatchEvents(watch, { member, countMax: EVENTS_MAX })).events;
     },
   )
     .description('the newest events of the last 72 hours: why roles changed, and whether the client was told')
@@ -68,16 +62,8 @@ export function addDocuments(program: Command, run: Run): void {
   act('resume').description('check all members now, and continue');
   act('release').description('send the revocations that are held');
   const add = adderTo(program, run);
-  add(
-    'export',
-    async (
-      system,
-      { account: email, withoutUnreadable }: { account?: string; withoutUnreadable: boolean },
-    ) => {
-      if (email === undefined) return exportSystem(system, { withoutUnreadable });
-      const { accountId } = await findAccount(system, email);
-      return exportSystem(system, { accountId, withoutUnreadable });
-    },
+  add('export', async (system, { account, ...options }: { account?: string; withoutUnreadable: boolean }) =>
+    exportSystem(system, { ...options, ...(account && (await findAccount(system, account))) }),
   )
     .description(
       'print accounts, client apps, rule sets, watches and members as NDJSON, with hashes of keys and passwords, and secrets as they are encrypted',

@@ -1,4 +1,3 @@
-import type { PresentedMember, PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import { presentMember } from '#shared/stores/watches/present-watch.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -14,38 +13,30 @@ type Ids = keyof typeof WATCH_OPERATIONS;
 export function makeWatchHandlers({
   watches,
   watchMembers,
-  watchEvents,
+  readWatchEvents,
   watchWrites,
 }: Dependencies): Handlers<Ids> {
-  const present = async (watch: Watch) => (await watchWrites.present(watch)) as PresentedWatch;
   const ownWatch = async ({ app, param }: Pick<Call<Ids>, 'app' | 'param'>): Promise<Watch> =>
     existing(await watches.read(app.clientId, param('watchId')), 'there is no such watch');
   return {
     async listWatches({ app: { clientId } }) {
       const found = await watches.list(clientId, { countMax: LISTED_MAX });
-      return { watches: (await watchWrites.presentMany(found)) as PresentedWatch[] };
+      return { watches: await watchWrites.presentMany(found) };
     },
-    readWatch: async (call) => present(await ownWatch(call)),
+    readWatch: async (call) => watchWrites.present(await ownWatch(call)),
     async listWatchMembers(call) {
       const { after, limit: countMax } = call.query;
       const { members, next } = await watchMembers.page(watchUid(await ownWatch(call)), { after, countMax });
-      return {
-        members: members.map((member) => presentMember(member) as PresentedMember),
-        next,
-      };
+      return { members: members.map(presentMember), next };
     },
     async listWatchEvents(call) {
       const { member, after: before, limit: countMax } = call.query;
-      const watch = await ownWatch(call);
-      const page = { before, countMax };
-      return member === undefined
-        ? watchEvents.ofWatch(watch, page)
-        : watchEvents.ofMember(watch, member, page);
+      return readWatchEvents(await ownWatch(call), { member, before, countMax });
     },
     async releaseWatch(call) {
       const { clientId, accountId, watchId } = await ownWatch(call);
       const actor = call.account.accountId;
-      return present(await watchWrites.release({ clientId, accountId, watchId, actor }));
+      return watchWrites.present(await watchWrites.release({ clientId, accountId, watchId, actor }));
     },
   };
 }

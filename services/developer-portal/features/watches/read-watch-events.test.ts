@@ -74,7 +74,7 @@ test("lists the events of a watch, without other watches' events and other webho
     },
     deliveries: [aDelivery('watch_c', { state: 'pending' }), aDelivery('watch_b')],
   });
-  expect(await reader.ofWatch(watch, { countMax: 10 })).toEqual({
+  expect(await reader(watch, { countMax: 10 })).toEqual({
     events: [
       expect.objectContaining({ eventId: 'watch_c', delivery: 'pending', at: atSecond(1) }),
       expect.objectContaining({ eventId: 'watch_b', delivery: 'delivered' }),
@@ -90,7 +90,7 @@ test('pages through the events of a watch without a gap or a repetition', async 
   const seen: string[] = [];
   let before: string | undefined;
   do {
-    const { events, next } = await reader.ofWatch(watch, { before, countMax: 7 });
+    const { events, next } = await reader(watch, { before, countMax: 7 });
     seen.push(...events.map(({ eventId }) => eventId));
     before = next;
   } while (before !== undefined);
@@ -102,7 +102,7 @@ test('passes over webhooks of checks without reading their bodies, and stops aft
   const foreign = Array.from({ length: 2_000 }, (_, i) => `watch_${i}`);
   const bodies = Object.fromEntries(foreign.map((id) => [id, bodyOf('another')]));
   const { reader, asked } = readerOf({ ids: [...checks, ...foreign], bodies });
-  const page = await reader.ofWatch(watch, { countMax: 25 });
+  const page = await reader(watch, { countMax: 25 });
   expect(page.events).toEqual([]);
   expect(asked.bodies).toBeGreaterThanOrEqual(1_000);
   expect(asked.bodies).toBeLessThan(1_500);
@@ -115,7 +115,7 @@ test('lists no event that is older than 72 hours', async () => {
     createdAt: new Date(Date.parse(watch.createdAt) - 9 * DAY_MS).toISOString(),
   };
   const { reader, asked } = readerOf({});
-  await reader.ofWatch(old, { countMax: 10 });
+  await reader(old, { countMax: 10 });
   expect(asked.sinceMs).toBe(Date.parse(watch.createdAt) - 2 * DAY_MS);
 });
 
@@ -130,7 +130,7 @@ test('finds the events of a member by their sequence, also those that no dispatc
   );
   const { reader } = readerOf({ bodies, deliveries: [aDelivery(idOf(4))] }, member);
   const account = `0x${member.wallets.account.slice(2).toUpperCase()}`;
-  const first = await reader.ofMember(watch, account, { countMax: 2 });
+  const first = await reader(watch, { member: account, countMax: 2 });
   expect(first).toEqual({
     events: [
       { eventId: idOf(5), at: atSecond(5), event: expect.objectContaining({ sequence: 5 }) },
@@ -143,25 +143,25 @@ test('finds the events of a member by their sequence, also those that no dispatc
     ],
     next: '4',
   });
-  const second = await reader.ofMember(watch, account, { before: first.next, countMax: 3 });
+  const second = await reader(watch, { member: account, before: first.next, countMax: 3 });
   expect(second.events.map(({ event }) => event['sequence'])).toEqual([3, 2, 1]);
   expect(second.next).toBeUndefined();
 });
 
 test('ends the events of a member where no body is kept, and at a position that is none', async () => {
   const { reader } = readerOf({}, aMember({ sequence: 500 }));
-  expect(await reader.ofMember(watch, aMember().memberId, { countMax: 10 })).toEqual({ events: [] });
-  expect(await reader.ofMember(watch, aMember().memberId, { before: 'x', countMax: 10 })).toEqual({
+  expect(await reader(watch, { member: aMember().memberId, countMax: 10 })).toEqual({ events: [] });
+  expect(await reader(watch, { member: aMember().memberId, before: 'x', countMax: 10 })).toEqual({
     events: [],
   });
-  expect(await reader.ofMember(watch, aMember().memberId, { before: '-3', countMax: 10 })).toEqual({
+  expect(await reader(watch, { member: aMember().memberId, before: '-3', countMax: 10 })).toEqual({
     events: [],
   });
 });
 
 test('refuses a member that the watch does not have', async () => {
   const { reader } = readerOf({});
-  await expect(reader.ofMember(watch, 'nobody', { countMax: 10 })).rejects.toMatchObject({
+  await expect(reader(watch, { member: 'nobody', countMax: 10 })).rejects.toMatchObject({
     code: 'not-found',
   });
 });

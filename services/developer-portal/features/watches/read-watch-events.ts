@@ -33,7 +33,11 @@ export type WatchEventAnswer = z.infer<typeof WatchEventAnswer>;
 
 type KeptEvent = Pick<WatchEventAnswer, 'eventId' | 'event'>;
 
+type Found = { readonly events: WatchEventAnswer[]; readonly next?: string | undefined };
+
 type Page = {
+  /** The ref or account of a member, for its events alone. */
+  readonly member?: string | undefined;
   /** The `next` of the page before. */
   readonly before?: string | undefined;
   readonly countMax: number;
@@ -65,46 +69,48 @@ export function makeReadWatchEvents({
     return events.map((kept) => presentEvent(kept, byId.get(kept.eventId)));
   };
 
-  return {
-    /**
-     * Reads a page of the events of a watch. It reads about 1 000 bodies at most, so a page may
-     * have fewer than `countMax` events, even none, and still a `next`.
-     */
-    async ofWatch(watch: Watch, { before, countMax }: Page) {
-      const sinceMs = Math.max(Date.parse(watch.createdAt), now() - WATCH_EVENT_KEPT_MS);
-      const events: KeptEvent[] = [];
-      let last = before;
-      for (let bodyCount = 0; bodyCount < BODIES_MAX; ) {
-        const ids = await deliveries.listIds(watch.clientId, { sinceMs, before: last, countMax: IDS_CHUNK });
-        const candidates = ids.filter(isWatchEventId);
-        for (let at = 0; at < candidates.length; at += BODIES_CHUNK) {
-          const found = await readBodies(candidates.slice(at, at + BODIES_CHUNK));
-          events.push(...found.filter(({ event }) => event.watchId === watch.watchId));
-          if (events.length < countMax) continue;
-          const shown = events.slice(0, countMax);
-          return { events: await withDeliveries(shown), next: shown.at(-1)?.eventId };
-        }
-        bodyCount += candidates.length;
-        last = ids.at(-1);
-        if (ids.length < IDS_CHUNK) return { events: await withDeliveries(events) };
+  /**
+   * Reads a page of the events of a watch. It reads about 1 000 bodies at most, so a page may
+   * have fewer than `countMax` events, even none, and still a `next`.
+   */
+  const ofWatch = async (watch: Watch, { before, countMax }: Page): Promise<Found> => {
+    const sinceMs = Math.max(Date.parse(watch.createdAt), now() - WATCH_EVENT_KEPT_MS);
+    const events: KeptEvent[] = [];
+    let last = before;
+    for (let bodyCount = 0; bodyCount < BODIES_MAX; ) {
+      const ids = await deliveries.listIds(watch.clientId, { sinceMs, before: last, countMax: IDS_CHUNK });
+      const candidates = ids.filter(isWatchEventId);
+      for (let at = 0; at < candidates.length; at += BODIES_CHUNK) {
+        const found = await readBodies(candidates.slice(at, at + BODIES_CHUNK));
+        events.push(...found.filter(({ event }) => event.watchId === watch.watchId));
+        if (events.length < countMax) continue;
+        const shown = events.slice(0, countMax);
+        return { events: await withDeliveries(shown), next: shown.at(-1)?.eventId };
       }
-      return { events: await withDeliveries(events), next: last };
-    },
-    /**
-     * Reads a page of the events of a member: of its last sequence and those before.
-     *
-     * @param text a ref or an account
-     * @throws ServiceError `not-found`
-     */
-    async ofMember(watch: Watch, text: string, { before, countMax }: Page) {
-      const [found] = await watchMembers.readMany(watchUid(watch), [memberIdOfText(text)]);
-      const member = existing(found, 'this watch has no such member');
-      const sequences = sequencesOf(member, { before, countMax });
-      const events = await readBodies(sequences.map((sequence) => memberEventId(member, sequence)));
-      const last = sequences.at(-1) ?? 1;
-      const next = last > 1 && events.length > 0 ? String(last) : undefined;
-      return { events: await withDeliveries(events), next };
-    },
+      bodyCount += candidates.length;
+      last = ids.at(-1);
+      if (ids.length < IDS_CHUNK) return { events: await withDeliveries(events) };
+    }
+    return { events: await withDeliveries(events), next: last };
+  };
+  /**
+   * Reads a page of the events of a member: of its last sequence and those before.
+   *
+   * @param text a ref or an account
+   * @throws ServiceError `not-found`
+   */
+  const ofMember = async (watch: Watch, text: string, { before, countMax }: Page): Promise<Found> => {
+    const [found] = await watchMembers.readMany(watchUid(watch), [memberIdOfText(text)]);
+    const member = existing(found, 'this watch has no such member');
+    const sequences = sequencesOf(member, { before, countMax });
+    const events = await readBodies(sequences.map((sequence) => memberEventId(member, sequence)));
+    const last = sequences.at(-1) ?? 1;
+    const next = last > 1 && events.length > 0 ? String(last) : undefined;
+    return { events: await withDeliveries(events), next };
+  };
+
+  return async function readWatchEvents(watch: Watch, page: Page): Promise<Found> {
+    return page.member === undefined ? ofWatch(watch, page) : ofMember(watch, page.member, page);
   };
 }
 
