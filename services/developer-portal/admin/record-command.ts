@@ -8,7 +8,7 @@ const OF_THE_SYSTEM: ReadonlySet<string> = new Set(['status', 'topics', 'store',
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
 /** The words of a command, such as `key list`, and what it was about: addresses as account ids. */
-export function describeCommand(command: Command): { words: string[]; about: string[] } {
+function describeCommand(command: Command): { words: string[]; about: string[] } {
   const words: string[] = [];
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name());
   const { account } = command.opts<{ account?: string }>();

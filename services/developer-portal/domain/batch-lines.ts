@@ -46,7 +46,7 @@ export const csvHeader = ({ roleIds, isPreview }: Columns): string =>
     ...['errors', 'blocks'],
   ]);
 
-export const verdictsOf = ({ roles, errors }: BatchLine) =>
+const verdictsOf = ({ roles, errors }: BatchLine) =>
   foldRoles({
     roles,
     errors: errors.flatMap(({ roleId, code }) => (roleId === undefined ? [] : { roleId, code })),

@@ -2,10 +2,9 @@ import { type ClientApp, KEYS_MAX } from '#shared/contracts/apps/client-app.ts';
 import { appLimitsOf } from '#shared/contracts/apps/tiers.ts';
 import {
   addKey,
-  approveScope,
+  decideScope,
   ENDED_KEYS_MAX,
   hasTooManyKeys,
-  rejectScope,
   remove,
   requestScope,
   resealSecrets,
@@ -45,14 +44,14 @@ const anApp = (over: Partial<ClientApp> = {}): ClientApp => ({
 test('a change that is already in effect returns undefined', () => {
   expect(set<ClientApp>({ suspended: false })(anApp())).toBeUndefined();
   expect(set<ClientApp>({ suspended: true })(anApp({ suspended: true }))).toBeUndefined();
-  expect(approveScope(at(0))(anApp({ scope: 'approved' }))).toBeUndefined();
+  expect(decideScope('approved', at(0))(anApp({ scope: 'approved' }))).toBeUndefined();
   expect(revokeKey('key_unknown', at(0))(anApp())).toBeUndefined();
 });
 
 test('a rejected scope keeps its reason until it is approved', () => {
-  const rejected = rejectScope('no use given', at(0))(anApp());
+  const rejected = decideScope('rejected', at(0), 'no use given')(anApp());
   expect(rejected).toMatchObject({ scope: 'rejected', scopeReason: 'no use given' });
-  const approved = rejected && approveScope(at(0))(rejected);
+  const approved = rejected && decideScope('approved', at(0))(rejected);
   expect(approved?.scope).toBe('approved');
   expect(approved).not.toHaveProperty('scopeReason');
 });
@@ -184,8 +183,10 @@ test('a scope can be requested again after a rejection, but not after its approv
 
 test('a change that changes nothing writes no new version', () => {
   const rejected = anApp({ scope: 'rejected', scopeReason: 'too vague' });
-  expect(rejectScope('too vague', at(0))(rejected)).toBeUndefined();
-  expect(rejectScope('still too vague', at(0))(rejected)).toMatchObject({ scopeReason: 'still too vague' });
+  expect(decideScope('rejected', at(0), 'too vague')(rejected)).toBeUndefined();
+  expect(decideScope('rejected', at(0), 'still too vague')(rejected)).toMatchObject({
+    scopeReason: 'still too vague',
+  });
 });
 
 test.each<[first: Partial<ClientApp>, second: Partial<ClientApp>, none: Partial<ClientApp>]>([

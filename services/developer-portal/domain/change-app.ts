@@ -19,11 +19,6 @@ export const set =
     return Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) as D;
   };
 
-export const approveScope =
-  (scopeDecidedAt: string): ChangeApp =>
-  ({ scopeReason: _, ...app }) =>
-    app.scope === 'approved' ? undefined : { ...app, scope: 'approved', scopeDecidedAt };
-
 /** Requests the scope, or updates the purpose of an open request. */
 export const requestScope =
   (purpose: string, requestedAt: string): ChangeApp =>
@@ -32,12 +27,13 @@ export const requestScope =
       ? undefined
       : { ...app, scope: 'requested', scopePurpose: purpose, scopeRequestedAt: requestedAt };
 
-export const rejectScope =
-  (scopeReason: string, scopeDecidedAt: string): ChangeApp =>
+/** Approves the scope, or rejects it with a reason. */
+export const decideScope =
+  (scope: 'approved' | 'rejected', scopeDecidedAt: string, scopeReason?: string): ChangeApp =>
   (app) =>
-    app.scope === 'rejected' && app.scopeReason === scopeReason
+    app.scope === scope && app.scopeReason === scopeReason
       ? undefined
-      : { ...app, scope: 'rejected', scopeReason, scopeDecidedAt };
+      : set<ClientApp>({ scope, scopeReason, scopeDecidedAt })(app);
 
 /** Maximum of revoked and expired keys in the document, the newest; the audit log has the
  * others. */

@@ -151,8 +151,6 @@ export const DeliveryAnswer = z
     attempts: z.array(z.object({ attempt: count, ...attemptFacts })).readonly(),
   })
   .meta({ id: 'Delivery' });
-export const AuditEntry = Audit.pick({ at: true, actor: true, action: true, subject: true, from: true }).meta(
-  {
-    id: 'AuditEntry',
-  },
-);
+export const AuditEntry = Audit.omit({ accountId: true, clientId: true, kind: true }).meta({
+  id: 'AuditEntry',
+});

@@ -7,7 +7,7 @@ import type { SecretBox } from '#shared/secret-box.ts';
 /** How long a plan is stored, so that a repeated request finds it. */
 const PLAN_TTL_MS = 600_000;
 
-export type IdempotentRequest = {
+type IdempotentRequest = {
   readonly accountId: string;
   readonly operation: string;
   /** The client's `Idempotency-Key`. */

@@ -95,25 +95,25 @@ export type Acl = {
 export function aclsOf(service: Service, prefix: string): Acl[] {
   const { consumes, reads, writes } = KAFKA_ACCESS[service];
   const consumed = Object.values(consumes).flat();
-  const one = (resource: Acl['resource'], operation: string, names: readonly string[]): Acl => ({
-    resource,
-    names: [...new Set(names)].map((name) => prefix + name),
+  const topics = (operation: string, used: readonly TopicSpec[]): Acl => ({
+    resource: 'topic',
+    names: [...new Set(used.map(({ name }) => prefix + name))],
     isPrefixed: false,
     operations: [operation],
   });
-  const readers: Acl = {
+  const groups = (operations: readonly string[], names: readonly string[], isPrefixed = false): Acl => ({
     resource: 'group',
-    names: reads.length > 0 ? [prefix + READER_GROUP_PREFIX] : [],
-    isPrefixed: true,
-    operations: ['Read', 'Delete'],
-  };
+    names: names.map((name) => prefix + name),
+    isPrefixed,
+    operations,
+  });
   const all = [
     ofAll('topic', ['Describe', 'DescribeConfigs'], prefix),
     ofAll('group', ['Describe'], prefix),
-    one('topic', 'Read', namesOf([...consumed, ...reads])),
-    one('topic', 'Write', namesOf([...writes, ...consumed.map(deadLetterSpecOf)])),
-    one('group', 'Read', Object.keys(consumes)),
-    readers,
+    topics('Read', [...consumed, ...reads]),
+    topics('Write', [...writes, ...consumed.map(deadLetterSpecOf)]),
+    groups(['Read'], Object.keys(consumes)),
+    groups(['Read', 'Delete'], reads.length > 0 ? [READER_GROUP_PREFIX] : [], true),
   ];
   return all.filter(({ names }) => names.length > 0);
 }
@@ -123,8 +123,6 @@ export const adminAcls = (prefix: string): Acl[] => [
   ofAll('topic', ['All'], prefix),
   ofAll('group', ['All'], prefix),
 ];
-
-const namesOf = (topics: readonly TopicSpec[]): string[] => topics.map(({ name }) => name);
 
 const ofAll = (resource: Acl['resource'], operations: readonly string[], prefix: string): Acl => ({
   resource,

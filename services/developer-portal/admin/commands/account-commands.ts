@@ -95,7 +95,7 @@ export function addAccounts(program: Command, run: Run): void {
     'make a link for a new password, valid for an hour; without PORTAL_ORIGIN the link is a path of the portal',
   );
   act('reset-two-factor', async ({ twoFactor, actor }, one) => {
-    await twoFactor.disable(actor, one, 'two-factor-reset');
+    await twoFactor.reset(actor, one);
     return { accountId: one.accountId, twoFactor: false };
   }).description('turn the second factor of an account off and end its sessions; the password stays');
   act('reset-single-sign-on', async ({ accountWork, actor }, { accountId }) => {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Account, type ClientApp, type KeyPermission, Tier } from '#shared/contracts/apps/client-app.ts';
+import { type Account, type KeyPermission, Tier } from '#shared/contracts/apps/client-app.ts';
 import { DAY_MS } from '#shared/contracts/durations.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { ignoreNotFound } from '../../features/accounts/account-work.ts';
@@ -83,17 +83,13 @@ export function addApps(program: Command, run: Run): void {
     return Promise.all(found.map((one) => showOperatorApp(system, one)));
   }).description('list all client apps, oldest first');
   const changed =
-    (work: (system: OpenSystem, id: string, options: { reason: string }) => Promise<ClientApp>) =>
-    async (system: OpenSystem, id: string, options: { reason: string }) =>
-      showOperatorApp(system, await work(system, id, options));
-  add(
-    'suspend <id>',
-    changed(({ apps, actor }, id) => apps.suspend(actor, id)),
-  ).description('refuse the requests of an app with 403 until it is resumed');
-  add(
-    'resume <id>',
-    changed(({ apps, actor }, id) => apps.resume(actor, id)),
-  ).description('end a suspension');
+    (name: 'suspend' | 'resume' | 'approveScope' | 'rejectScope') =>
+    async (system: OpenSystem, id: string, { reason = '' }: { reason?: string }) =>
+      showOperatorApp(system, await system.apps[name](system.actor, id, reason));
+  add('suspend <id>', changed('suspend')).description(
+    'refuse the requests of an app with 403 until it is resumed',
+  );
+  add('resume <id>', changed('resume')).description('end a suspension');
   add('delete <id>', async ({ apps, actor }, clientId: string) => {
     await apps.remove(actor, clientId);
     return { clientId, deleted: true };
@@ -110,14 +106,8 @@ export function addApps(program: Command, run: Run): void {
     );
   const addScope = addGroup(program, run, 'scope', 'requests for the token-gating scope');
   addScope('list', listScopeRequests).description('list the apps that requested the scope');
-  addScope(
-    'approve <id>',
-    changed(({ apps, actor }, id) => apps.approveScope(actor, id)),
-  ).description('allow the app to request checks');
-  addScope(
-    'reject <id>',
-    changed(({ apps, actor }, id, { reason }) => apps.rejectScope(actor, id, reason)),
-  )
+  addScope('approve <id>', changed('approveScope')).description('allow the app to request checks');
+  addScope('reject <id>', changed('rejectScope'))
     .description('refuse the request, with a reason')
     .requiredOption(
       '--reason <text>',

@@ -14,6 +14,8 @@ import { type Print, wholeNumber } from '../command-line.ts';
 
 /** The `admin` command has a login of its own. */
 const ADMIN = 'admin';
+const USERS = [...SERVICES, ADMIN] as const;
+type User = (typeof USERS)[number];
 
 /** The rights of each service at Kafka and Redis: each user is named after its service. */
 function addAccess(program: Command, print: Print, env: Environment): void {
@@ -22,28 +24,26 @@ function addAccess(program: Command, print: Print, env: Environment): void {
     .description(
       'the least that Kafka and Redis must allow each service, with the SYSTEM_ID in the environment; needs no running system',
     );
-  const config = () => loadCommonConfig(env);
   access
     .command('kafka')
     .description('print the commands that add the ACLs, as arguments of kafka-acls.sh')
     .action(() => {
-      const { prefix } = config().kafka;
-      const all = [
-        ...SERVICES.flatMap((user) => aclsOf(user, prefix).map((acl) => ({ user, acl }))),
-        ...adminAcls(prefix).map((acl) => ({ user: ADMIN, acl })),
-      ];
-      print(all.map(({ user, acl }) => ({ user, command: kafkaAclsCommand(user, acl) })));
+      const { prefix } = loadCommonConfig(env).kafka;
+      const aclsOfUser = (user: User) => (user === ADMIN ? adminAcls(prefix) : aclsOf(user, prefix));
+      print(
+        USERS.flatMap((user) =>
+          aclsOfUser(user).map((acl) => ({ user, command: kafkaAclsCommand(user, acl) })),
+        ),
+      );
     });
   access
     .command('redis')
     .description('print the rules of each user, for ACL SETUSER or an ACL file')
     .action(() => {
-      const { keyPrefix = '' } = config().redis;
-      const all = [
-        ...SERVICES.map((user) => ({ user, rules: redisRulesOf(user, keyPrefix) })),
-        { user: ADMIN, rules: adminRules(keyPrefix) },
-      ];
-      print(all.map(({ user, rules }) => ({ user, rules: rules.join(' ') })));
+      const { keyPrefix = '' } = loadCommonConfig(env).redis;
+      const rulesOf = (user: User) =>
+        user === ADMIN ? adminRules(keyPrefix) : redisRulesOf(user, keyPrefix);
+      print(USERS.map((user) => ({ user, rules: rulesOf(user).join(' ') })));
     });
 }
 

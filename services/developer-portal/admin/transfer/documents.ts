@@ -38,7 +38,7 @@ const isOfApp = (
 ): boolean => deletedAt === undefined && clientApps.has(clientId);
 
 /** Every kind by its name in the counts, each after the kinds that it belongs to. */
-export const KINDS = {
+const KINDS = {
   accounts: kind({
     topic: account,
     isWanted: ({ deletedAt }) => deletedAt === undefined,

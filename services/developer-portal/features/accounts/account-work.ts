@@ -125,8 +125,7 @@ export function makeAccountWork({
       action: 'password-changed' | 'password-reset' = 'password-changed',
     ) =>
       changeAccount(proved.accountId, proved.accountId, action, (current) => {
-        const isReset = action === 'password-reset';
-        requirePassword(current, proved, isReset ? LINK_USED_UP : PASSWORD_CHANGED);
+        requirePassword(current, proved, action === 'password-reset' ? LINK_USED_UP : PASSWORD_CHANGED);
         return { ...current, passwordHash };
       }),
     /**

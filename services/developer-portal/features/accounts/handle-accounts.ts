@@ -143,8 +143,7 @@ export function makeAccountHandlers(deps: Dependencies): Handlers<keyof typeof A
       recoveryCodes: await twoFactor.renewRecoveryCodes(await proveBoth(call)),
     }),
     async disableTwoFactor(call) {
-      const account = await proveBoth(call);
-      await call.setSession(await twoFactor.disable(account.accountId, account, 'two-factor-disabled'));
+      await call.setSession(await twoFactor.disable(await proveBoth(call)));
     },
   };
 }

@@ -40,11 +40,13 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
     subject: string,
     by: change.ChangeApp,
   ) => writes.app(clientId, { actor, action, subject }, (current) => by(existingApp(current, clientId)));
+  const changeItself = (actor: string, clientId: string, action: string, by: change.ChangeApp) =>
+    changeApp(actor, clientId, action, clientId, by);
   /** If the account was deleted while the app was created, deletes the app too. */
   const deleteIfAccountGone = async (actor: string, { clientId, accountId }: ClientApp) => {
     const owner = await accounts.read(accountId);
     if (owner !== undefined && owner.deletedAt === undefined) return;
-    await changeApp(actor, clientId, 'app-deleted', clientId, change.remove(now()));
+    await changeItself(actor, clientId, 'app-deleted', change.remove(now()));
     throw new ServiceError('not-found', 'the account was deleted');
   };
   const limitsOfOwner = async (accountId: string): Promise<TierLimits> =>
@@ -91,23 +93,22 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
     },
     change: changeApp,
     setDomains: (actor: string, clientId: string, [...domains]: readonly string[]) =>
-      changeApp(
+      changeItself(
         actor,
         clientId,
         'domains-set',
-        clientId,
-        change.set(domains.length > 0 ? { domains } : NO_DOMAINS),
+        change.set({ domains: domains.length > 0 ? domains : undefined }),
       ),
     remove: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-deleted', clientId, change.remove(now())),
+      changeItself(actor, clientId, 'app-deleted', change.remove(now())),
     suspend: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-suspended', clientId, change.set({ suspended: true })),
+      changeItself(actor, clientId, 'app-suspended', change.set({ suspended: true })),
     resume: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'app-resumed', clientId, change.set({ suspended: false })),
+      changeItself(actor, clientId, 'app-resumed', change.set({ suspended: false })),
     approveScope: (actor: string, clientId: string) =>
-      changeApp(actor, clientId, 'scope-approved', clientId, change.approveScope(nowIso())),
+      changeItself(actor, clientId, 'scope-approved', change.decideScope('approved', nowIso())),
     rejectScope: (actor: string, clientId: string, reason: string) =>
-      changeApp(actor, clientId, 'scope-rejected', clientId, change.rejectScope(reason, nowIso())),
+      changeItself(actor, clientId, 'scope-rejected', change.decideScope('rejected', nowIso(), reason)),
     async createKey(actor: string, clientId: string, key: NewKey, facts: KeyFacts): Promise<void> {
       const { accountId } = await read(clientId);
       const limits = await limitsOfOwner(accountId);
@@ -138,20 +139,14 @@ export function makeClientAppWork({ accounts, clientApps, slots, writes, box, no
     seal: (clientId: string, webhookSecret: string) => box.seal(webhookSecret, clientId),
     /** `sealed` comes from `seal`. */
     rotateSecret: (actor: string, clientId: string, sealed: string, overlapMs: number) =>
-      changeApp(actor, clientId, 'secret-rotated', clientId, change.rotateSecret(sealed, now(), overlapMs)),
+      changeItself(actor, clientId, 'secret-rotated', change.rotateSecret(sealed, now(), overlapMs)),
     /** Encrypts the app's secrets again with the newest key; their values stay the same. */
-    resealSecrets: (actor: string, clientId: string) =>
-      changeApp(
-        actor,
-        clientId,
-        'secrets-resealed',
-        clientId,
-        change.resealSecrets((encrypted) => box.reseal(encrypted, clientId)),
-      ),
+    resealSecrets(actor: string, clientId: string) {
+      const by = change.resealSecrets((encrypted) => box.reseal(encrypted, clientId));
+      return changeItself(actor, clientId, 'secrets-resealed', by);
+    },
   };
 }
-
-const NO_DOMAINS = { domains: undefined };
 
 const keyOf = ({ clientId, keys }: ClientApp, keyId: string): ApiKeyRecord =>
   existing(

@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../http/api.ts';
 
 const ACCOUNT_ID = /acc_[0-9a-f]+/g;
 
-export type Names = ReadonlyMap<string, string>;
+type Names = ReadonlyMap<string, string>;
 
 /** The addresses of those of the wanted accounts that entries are about; deleted accounts have
  * none. */

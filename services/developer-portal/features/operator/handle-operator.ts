@@ -1,10 +1,9 @@
 import type { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { limitsOf } from '#shared/contracts/apps/tiers.ts';
-import type { PresentedWatch } from '#shared/contracts/watches/presented-watch.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { validationFailed } from '#shared/http/problem.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Handlers } from '../../http/operations.ts';
+import type { Call, Handlers, OperationId } from '../../http/operations.ts';
 import { existing } from '../basis.ts';
 import { presentAccount, presentOperatorApp, withUse } from '../present.ts';
 import {
@@ -36,6 +35,12 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
     return target;
   };
 
+  /** Changes an app, and shows it. */
+  const changing =
+    (change: (actor: string, clientId: string) => Promise<ClientApp>) =>
+    async ({ account, param }: Pick<Call<OperationId>, 'account' | 'param'>) =>
+      showOperatorApp(deps, await change(account.accountId, param('clientId')));
+
   /** The account with this id or address. */
   const findAccount = async (text: string): Promise<Account | undefined> => {
     const found = await (ACCOUNT_ID.test(text) ? accounts.read(text) : accounts.findByEmail(text));
@@ -51,14 +56,10 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
 
   return {
     listScopeRequests: () => listScopeRequests(deps),
-    approveScope: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.approveScope(account.accountId, param('clientId'))),
-    rejectScope: async ({ account, param, body }) =>
-      showOperatorApp(deps, await apps.rejectScope(account.accountId, param('clientId'), body.reason)),
-    suspendApp: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.suspend(account.accountId, param('clientId'))),
-    resumeApp: async ({ account, param }) =>
-      showOperatorApp(deps, await apps.resume(account.accountId, param('clientId'))),
+    approveScope: changing(apps.approveScope),
+    rejectScope: (call) => changing((actor, id) => apps.rejectScope(actor, id, call.body.reason))(call),
+    suspendApp: changing(apps.suspend),
+    resumeApp: changing(apps.resume),
     async setTier({ account, param, body: { tier, limits } }) {
       if (tier !== 'enterprise' && limits !== undefined)
         throw validationFailed([{ pointer: '/limits', code: 'not-of-tier', detail: ONLY_ENTERPRISE }]);
@@ -67,8 +68,7 @@ export function makeOperatorHandlers(deps: Dependencies): Handlers<keyof typeof 
     makeResetLink: async ({ account, param }) =>
       deps.resetLinks.make(account.accountId, await developer(param('accountId'), 'password')),
     async resetTwoFactor({ account, param }) {
-      const target = await developer(param('accountId'), 'second factor');
-      await deps.twoFactor.disable(account.accountId, target, 'two-factor-reset');
+      await deps.twoFactor.reset(account.accountId, await developer(param('accountId'), 'second factor'));
     },
     async readChainReports() {
       const names = new Map(deps.chains.map(({ chainId, name }) => [chainId, name]));
@@ -165,7 +165,7 @@ async function readDetail(deps: Dependencies, { clientId, keys }: ClientApp) {
       stopped: countOf('stopped'),
     },
     batches,
-    watches: (await deps.watchWrites.presentMany(watches)) as PresentedWatch[],
+    watches: await deps.watchWrites.presentMany(watches),
   };
 }
 

@@ -150,10 +150,10 @@ export function makeTwoFactor({
       return recoveryCodes;
     },
     /** Turns the second factor off. Sessions end. */
-    disable: (actor: string, account: Account, action: 'two-factor-disabled' | 'two-factor-reset') =>
-      action === 'two-factor-disabled'
-        ? changeOwn(account, action, () => undefined)
-        : accountWork.changeTwoFactor(actor, account.accountId, action, () => undefined),
+    disable: (account: Account) => changeOwn(account, 'two-factor-disabled', () => undefined),
+    /** The same for an operator. */
+    reset: (actor: string, { accountId }: Account) =>
+      accountWork.changeTwoFactor(actor, accountId, 'two-factor-reset', () => undefined),
     /** Encrypts the secret again with the newest key; its value stays the same. */
     reseal: (actor: string, account: Account) =>
       accountWork.changeTwoFactor(actor, account.accountId, 'secrets-resealed', (current) => {

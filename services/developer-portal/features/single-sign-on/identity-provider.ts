@@ -16,7 +16,7 @@ export type IdentityProviderSettings = {
 };
 
 /** What an answer of the provider must fit: it was asked for by this browser, for this sign-in. */
-export type Expected = { readonly state: string; readonly nonce: string; readonly verifier: string };
+type Expected = { readonly state: string; readonly nonce: string; readonly verifier: string };
 
 /** A person, as the provider knows them. */
 export type Identity = {

@@ -16,10 +16,8 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
   const { accounts, clientApps, usageDays, readBytes, auditTrail, now } = deps;
   return {
     async readUsage({ app, owner }) {
-      const today = dayOf(now());
-      const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i);
-      const thisHour = hourOf(now());
-      const hours = Array.from({ length: HOURS }, (_, i) => thisHour - HOURS + 1 + i);
+      const days = lastOf(DAYS, dayOf(now()));
+      const hours = lastOf(HOURS, hourOf(now()));
       const [figures, figuresOfHours, month, { bytes, bytesMax }] = await Promise.all([
         usageDays.read(app.clientId, days),
         usageDays.readHours(app.clientId, hours),
@@ -31,9 +29,9 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
       return {
         month,
         today: { bytes, bytesMax },
-        days: figures.map((day, i) => ({ date: dateOf(days[i] ?? today), ...summariseDay(day) })),
+        days: figures.map((day, i) => ({ date: dateOf(days[i] ?? 0), ...summariseDay(day) })),
         hours: figuresOfHours.map((hour, i) => ({
-          hour: new Date((hours[i] ?? thisHour) * HOUR_MS).toISOString().slice(0, 13),
+          hour: new Date((hours[i] ?? 0) * HOUR_MS).toISOString().slice(0, 13),
           ...summariseDay(hour),
         })),
         keys: checksByKey(total).slice(0, KEYS_SHOWN_MAX),
@@ -54,3 +52,7 @@ export function makeUsageHandlers(deps: Dependencies): Handlers<keyof typeof USA
     },
   };
 }
+
+/** The numbers of so many days or hours, up to the last one. */
+const lastOf = (count: number, last: number): number[] =>
+  Array.from({ length: count }, (_, i) => last - count + 1 + i);
