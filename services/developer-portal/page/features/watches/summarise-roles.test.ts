@@ -1,4 +1,6 @@
-import { summariseRoles } from './summarise-roles.ts';
+import { type Event, summariseRoles } from './summarise-roles.ts';
+
+const summarise = (event: object) => summariseRoles(event as Event);
 
 test('says which roles were gained and lost, and leaves out those that have not changed', () => {
   const roles = [
@@ -9,7 +11,7 @@ test('says which roles were gained and lost, and leaves out those that have not 
     { id: 'same', granted: true, before: true },
     { id: 'still-not', granted: false, before: false },
   ];
-  expect(summariseRoles({ type: 'roles.changed', roles })).toEqual([
+  expect(summarise({ type: 'roles.changed', roles })).toEqual([
     { id: 'vip', tone: 'good', text: 'Gained' },
     { id: 'gold', tone: 'bad', text: 'Lost' },
     { id: 'first', tone: 'good', text: 'Gained' },
@@ -19,19 +21,19 @@ test('says which roles were gained and lost, and leaves out those that have not 
 
 test('says how many holders the held revocations are about', () => {
   const roles = [{ id: 'vip', holders: 6, revocations: 4 }];
-  expect(summariseRoles({ type: 'watch.held', roles })).toEqual([
+  expect(summarise({ type: 'watch.held', roles })).toEqual([
     { id: 'vip', tone: 'warn', text: '4 of 6 would lose' },
   ]);
 });
 
 test('returns an empty list for an event without roles', () => {
-  expect(summariseRoles({ type: 'watch.something' })).toEqual([]);
+  expect(summarise({ type: 'watch.something' })).toEqual([]);
 });
 
 test('the chains of a message about blindness are listed', () => {
   const chains = [{ chainId: 5, since: '2026-11-22T10:00:00.000Z' }];
-  expect(summariseRoles({ type: 'watch.stalled', chains })).toEqual([
+  expect(summarise({ type: 'watch.stalled', chains })).toEqual([
     { id: 'Chain 5', tone: 'warn', text: 'cannot be read' },
   ]);
-  expect(summariseRoles({ type: 'watch.recovered', chains })).toMatchObject([{ tone: 'good' }]);
+  expect(summarise({ type: 'watch.recovered', chains })).toMatchObject([{ tone: 'good' }]);
 });

@@ -1,27 +1,12 @@
-import type { RuleDetail } from '#shared/contracts/checks/result.ts';
-
-type Summary = { id: string; tone: string; text: string };
-type Role = {
-  id: string;
-  granted?: boolean;
-  before?: boolean | null;
-  holders?: number;
-  revocations?: number;
-};
+import type { RolesChanged, WatchHeld, WatchRecovered, WatchStalled } from '#shared/client/api-types.ts';
 
 /** The body of a webhook of a watch. */
-export type Event = {
-  type: string;
-  roles?: readonly Role[];
-  chains?: readonly { chainId: number }[];
-  ref?: string;
-  account?: string;
-  accounts?: string[];
-  sequence?: number;
-  cause?: string;
-  details?: readonly RuleDetail[];
-  blockNumbers?: Record<string, number>;
-  transfer?: { transactionHash: string };
+export type Event = RolesChanged | WatchHeld | WatchStalled | WatchRecovered;
+
+/** Whether the chains of an event can be read. */
+const SIGHTS = {
+  'watch.stalled': { tone: 'warn', text: 'cannot be read' },
+  'watch.recovered': { tone: 'good', text: 'can be read again' },
 };
 
 /**
@@ -32,21 +17,25 @@ export type Event = {
  * summariseRoles({ type: 'roles.changed', roles: [{ id: 'vip', granted: true, before: false }] });
  * // [{ id: 'vip', tone: 'good', text: 'Gained' }]
  */
-export function summariseRoles({ type, roles = [], chains = [] }: Event): Summary[] {
-  const chainsAs = (summary: Omit<Summary, 'id'>) =>
-    chains.map(({ chainId }) => ({ id: `Chain ${chainId}`, ...summary }));
-  if (type === 'watch.stalled') return chainsAs({ tone: 'warn', text: 'cannot be read' });
-  if (type === 'watch.recovered') return chainsAs({ tone: 'good', text: 'can be read again' });
-  if (type === 'watch.held')
-    return roles.map(({ id, holders, revocations }) => ({
-      id,
-      tone: 'warn',
-      text: `${revocations} of ${holders} would lose`,
-    }));
-  return roles
-    .filter(({ granted, before }) => granted !== before)
-    .map(({ id, granted, before }) => {
-      if (granted) return { id, tone: 'good', text: 'Gained' };
-      return before === null ? { id, tone: 'quiet', text: 'Without' } : { id, tone: 'bad', text: 'Lost' };
-    });
+export function summariseRoles(event: Event): { id: string; tone: string; text: string }[] {
+  switch (event.type) {
+    case 'watch.stalled':
+    case 'watch.recovered':
+      return event.chains.map(({ chainId }) => ({ id: `Chain ${chainId}`, ...SIGHTS[event.type] }));
+    case 'watch.held':
+      return event.roles.map(({ id, holders, revocations }) => ({
+        id,
+        tone: 'warn',
+        text: `${revocations} of ${holders} would lose`,
+      }));
+    case 'roles.changed':
+      return event.roles
+        .filter(({ granted, before }) => granted !== before)
+        .map(({ id, granted, before }) => {
+          if (granted) return { id, tone: 'good', text: 'Gained' };
+          return before === null ? { id, tone: 'quiet', text: 'Without' } : { id, tone: 'bad', text: 'Lost' };
+        });
+    default:
+      return [];
+  }
 }

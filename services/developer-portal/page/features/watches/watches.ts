@@ -1,3 +1,4 @@
+import type { RolesChanged } from '#shared/client/api-types.ts';
 import { type Answer, sends } from '../../lib/api.ts';
 import { formatCount, formatPlural, formatSpan } from '../../lib/format.ts';
 import { html } from '../../lib/html.ts';
@@ -131,19 +132,20 @@ export function Watch({ item }) {
 }
 
 function drawEvent({ eventId, at, delivery, event }: WatchEvent, base) {
-  const body = event as Event;
-  const { type, ref, account, accounts = [], sequence, cause, transfer } = body;
+  const body = event as unknown as Event;
+  const change: Partial<RolesChanged> = body.type === 'roles.changed' ? body : {};
+  const { ref, account, accounts = [], sequence, cause, transfer } = change;
   const name = ref ?? account ?? '';
   const roles = summariseRoles(body);
   return html`<li key=${eventId}>
     <div class="grow">
       <p class="row-title">${
-        type === 'roles.changed'
+        body.type === 'roles.changed'
           ? html`<a class="break" href=${queryOfMember(name)}>${name}</a>`
-          : html`<code>${type}</code>`
+          : html`<code>${body.type}</code>`
       }</p>
       ${ref && html`<p class="sub mono break">${account ?? accounts.join(', ')}</p>`}
-      <${Why} details=${body.details} blocks=${body.blockNumbers} />
+      <${Why} details=${change.details} blocks=${change.blockNumbers} />
     </div>
     <div class="badges">
       ${roles.slice(0, ROLES_SHOWN_MAX).map(({ id, tone, text }) => html`<span key=${id}><${Badge} tone=${tone}>${text}<//> <code class="break">${id}</code></span>`)}
