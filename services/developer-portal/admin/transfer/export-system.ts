@@ -3,7 +3,7 @@ import { isRetriable, ServiceError } from '#shared/errors.ts';
 import { keepNewest } from '#shared/stores/documents/versioned-documents.ts';
 import type { PrintLines } from '../command-line.ts';
 import type { OpenSystem } from '../open-system.ts';
-import { type Exported, FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } from './documents.ts';
+import { FORMAT, KIND_NAMES, kindOf, noCounts, type Versioned } from './documents.ts';
 
 type ExportOptions = {
   readonly accountId?: string | undefined;
@@ -26,18 +26,19 @@ export const exportSystem =
   ): PrintLines =>
   async (write) => {
     const at = new Date(now()).toISOString();
-    const exported: Exported = { accounts: new Set(), clientApps: new Set(), watches: new Set() };
+    /** What may have something that belongs to it. */
+    const exported = new Set<string>();
     const counts = noCounts();
     let unreadable = 0;
     for (const name of KIND_NAMES) {
-      const { topic, isWanted, note } = kindOf(name);
-      const only = name === 'accounts' ? accountId : undefined;
+      const { topic, isLive, ownerOf, idOf } = kindOf(name);
       const { newest, faults } = await readNewest(kafka, topic);
       if (faults.length > 0 && !withoutUnreadable) throw unreadableRecords(topic.name, faults);
       unreadable += faults.length;
       for (const [key, document] of newest) {
-        if ((only !== undefined && key !== only) || !isWanted(document, exported)) continue;
-        note?.(document, exported);
+        const isAsked = ownerOf ? exported.has(ownerOf(document)) : (accountId ?? key) === key;
+        if (!isAsked || !isLive(document)) continue;
+        if (idOf) exported.add(idOf(document));
         await write(JSON.stringify({ kind: name, document }));
         counts[name]++;
       }
