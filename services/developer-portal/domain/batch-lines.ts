@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { VerdictsBefore } from '#shared/contracts/batches/batch.ts';
 import { foldRoles } from '#shared/contracts/checks/fold-roles.ts';
 import { RoleVerdict, RuleDetail, RuleFault } from '#shared/contracts/checks/result.ts';
+import { BlockNumbers } from '#shared/contracts/rules/rule.ts';
 import { MemberNames } from '#shared/contracts/watches/presented-watch.ts';
-import { BlockNumbers } from '#shared/contracts/watches/watch-check.ts';
 
 /** A result line of a batch, as far as a table shows it. */
 export const BatchLine = z.object({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RoleVerdict, RuleDetail } from '#shared/contracts/checks/result.ts';
+import { BlockNumbers } from '#shared/contracts/rules/rule.ts';
 import {
   INPUT,
   MemberNames,
@@ -8,7 +9,7 @@ import {
   StalledChains,
   WatchId,
 } from '#shared/contracts/watches/presented-watch.ts';
-import { BlockNumbers, Transfer } from '#shared/contracts/watches/watch-check.ts';
+import { Transfer } from '#shared/contracts/watches/watch-check.ts';
 
 /** Schemas of watches for the OpenAPI document and the types of the client library. */
 

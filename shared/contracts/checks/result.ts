@@ -158,30 +158,16 @@ export const BlockReport = z
   .meta({ id: 'BlockReport' });
 export type BlockReport = z.infer<typeof BlockReport>;
 
-/** Why a rule ended as it did; in the order of the rules. */
-export type RuleDetail = {
-  readonly ruleIndex?: number | undefined;
-  readonly outcome: 'granted' | 'denied' | 'undetermined';
-  /** The exact value that was compared; absent if it could not be read. */
-  readonly observed?: string | undefined;
-  readonly required?:
-    | {
-        readonly min?: string | undefined;
-        readonly max?: string | undefined;
-        readonly operator?: string | undefined;
-        readonly value?: string | undefined;
-      }
-    | undefined;
-  /** Of a composed rule; of a sum its terms. */
-  readonly rules?: readonly (RuleDetail | TermDetail)[] | undefined;
-};
 /** A term of a sum: its amount before its weights, absent if it could not be read. */
-export type TermDetail = { readonly observed?: string | undefined };
 const TermDetail = z.strictObject({ observed: z.string().optional() }).meta({ id: 'TermDetail' });
-export const RuleDetail: z.ZodType<RuleDetail> = z
+export type TermDetail = z.infer<typeof TermDetail>;
+
+/** Why a rule ended as it did; in the order of the rules. */
+export const RuleDetail = z
   .object({
     ruleIndex: z.number().int().nonnegative().optional(),
     outcome: z.enum(['granted', 'denied', 'undetermined']),
+    /** The exact value that was compared; absent if it could not be read. */
     observed: z.string().optional(),
     required: z
       .object({
@@ -191,11 +177,13 @@ export const RuleDetail: z.ZodType<RuleDetail> = z
         value: z.string().optional(),
       })
       .optional(),
+    /** Of a composed rule; of a sum its terms. */
     get rules() {
       return z.array(z.union([RuleDetail, TermDetail])).optional();
     },
   })
   .meta({ id: 'RuleDetail' });
+export type RuleDetail = z.infer<typeof RuleDetail>;
 
 /** The result of a check: one shape for sync, poll and webhook. */
 export const CheckResult = z.object({

@@ -100,28 +100,24 @@ const SumCondition = z.object({
 });
 export type SumCondition = z.infer<typeof SumCondition>;
 
-/** A condition without the role that it grants: a rule, or a rule inside of a composed rule. */
-export type Condition = TokenCondition | ContractCondition | SumCondition | ComposedCondition;
-export type ComposedCondition = {
-  readonly type: ComposedRuleType;
-  readonly rules: readonly Condition[];
-  /** For `AT_LEAST` alone. */
-  readonly atLeast?: number | undefined;
-};
-
 const ComposedCondition = z.object({
   type: ComposedRuleType,
-  get rules(): z.ZodType<readonly Condition[]> {
+  get rules() {
     return z.array(Condition);
   },
+  /** For `AT_LEAST` alone. */
   atLeast: z.number().int().positive().optional(),
 });
-const Condition: z.ZodType<Condition> = z.discriminatedUnion('type', [
+export type ComposedCondition = z.infer<typeof ComposedCondition>;
+
+/** A condition without the role that it grants: a rule, or a rule inside of a composed rule. */
+const Condition = z.discriminatedUnion('type', [
   TokenCondition,
   ContractCondition,
   SumCondition,
   ComposedCondition,
 ]);
+export type Condition = z.infer<typeof Condition>;
 
 const named = { roleId: z.string() };
 
@@ -180,7 +176,7 @@ export const countRules = (rules: readonly (Condition | SumTerm)[]): number =>
   rules.reduce((count, rule) => count + 1 + ('rules' in rule ? countRules(rule.rules) : 0), 0);
 
 /** By chain id in decimal. */
-const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
+export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
 
 export const Consistency = z.object({
   blockTag: BlockTag.default('latest'),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { RoleVerdict, RuleFault } from '../checks/result.ts';
+import { BlockNumbers } from '../rules/rule.ts';
 import { RULE_SET_ID } from '../rules/rule-set.ts';
 import { WatchSettings } from './watch.ts';
-import { BlockNumbers } from './watch-check.ts';
 
 /** Watches and members as clients and the portal see them: the answers of `present-watch.ts`. */
 

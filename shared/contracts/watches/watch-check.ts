@@ -1,7 +1,5 @@
 import { z } from 'zod';
-
-/** By chain id in decimal. */
-export const BlockNumbers = z.record(z.string(), z.number().int().nonnegative());
+import { BlockNumbers } from '../rules/rule.ts';
 
 /** By chain id in decimal, names of endpoints as logs have them. */
 export const EndpointNames = z.record(z.string(), z.array(z.string()));

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { BatchPartCompleted } from '../batches/batch.ts';
 import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
-import { BlockTag } from '../rules/rule.ts';
+import { BlockNumbers, BlockTag } from '../rules/rule.ts';
 import { RULE_SET_ID } from '../rules/rule-set.ts';
 import { defineTopic } from '../topic.ts';
-import { BlockNumbers, CheckCause, EndpointNames, Why } from './watch-check.ts';
+import { CheckCause, EndpointNames, Why } from './watch-check.ts';
 
 /** Partitions of members; a member's partition never changes, so neither does this count. */
 export const MEMBER_PARTITIONS = 24;
