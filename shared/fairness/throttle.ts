@@ -26,13 +26,19 @@ if mark then redis.call('SET', mark, '1', 'PX', ARGV[2]) end
 return 0
 `;
 
-/** KEYS: counters. ARGV: for each its decrement; a counter that has ended meanwhile stays away, and
- * none gets below 0. */
-const REFUND = `
-for i, key in ipairs(KEYS) do
-  local count = math.min(tonumber(redis.call('GET', key) or '0'), tonumber(ARGV[i]))
-  if count > 0 then redis.call('DECRBY', key, count) end
+/** `refundTo(counter, count)` takes a charge back, at most what the counter has: one that has ended
+ * meanwhile stays away. Nothing if `counter` is ''. */
+export const LUA_REFUND = `
+local function refundTo(counter, count)
+  if counter == '' then return end
+  count = math.min(count, tonumber(redis.call('GET', counter) or '0'))
+  if count > 0 then redis.call('DECRBY', counter, count) end
 end
+`;
+
+/** KEYS: counters. ARGV: for each its decrement. */
+const REFUND = `${LUA_REFUND}
+for i, key in ipairs(KEYS) do refundTo(key, tonumber(ARGV[i])) end
 return 1
 `;
 

@@ -67,14 +67,14 @@ export type Script<T> = (keys: readonly string[], args: readonly (string | numbe
  * The client puts the system's prefix before `KEYS`. A key or channel whose name the script makes
  * itself, or is told as an argument, it must write as `ofSystem(name)`.
  *
- * A call ends within `boundMs`, one of a replay within `REPLAY_TIMEOUT_MS`; a call that has failed by
- * then may still be carried out.
+ * A call ends within `COMMAND_TIMEOUT_MS`, one of a replay within `REPLAY_TIMEOUT_MS`; a call that
+ * has failed by then may still be carried out.
  *
  * @example
  * const increment = makeScript<number>(redis, `return redis.call('INCRBY', KEYS[1], ARGV[1])`);
  * await increment(['counter'], [5]);
  */
-export function makeScript<T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEOUT_MS): Script<T> {
+export function makeScript<T>(redis: Redis, lua: string): Script<T> {
   const token = lua.includes(REQUIRE_VIEW) ? lockTokens.get(redis) : undefined;
   const fenced = lua
     .replace(REQUIRE_VIEW, token === undefined ? REQUIRE_MARKER : REQUIRE_LOCK)
@@ -91,7 +91,7 @@ export function makeScript<T>(redis: Redis, lua: string, boundMs = COMMAND_TIMEO
           if (!isUnknownScript(error)) throw error;
           return send('eval', text);
         }),
-      token === undefined ? boundMs : REPLAY_TIMEOUT_MS,
+      token === undefined ? COMMAND_TIMEOUT_MS : REPLAY_TIMEOUT_MS,
     );
   };
 }

@@ -1,9 +1,10 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
+import { LUA_REFUND } from '#shared/fairness/throttle.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
-import { LUA_REFUND_MONTH, monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
+import { monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '#shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;
@@ -40,9 +41,9 @@ return outcome
 
 /** KEYS: the month's counter, the share of the watches, mark of the part. ARGV: client app,
  * checks. Once for a part. */
-const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_REFUND_MONTH}
+const REFUND = `${REQUIRE_VIEW}${LUA_NOW}${LUA_NOTE_ACTIVE}${LUA_REFUND}
 if not redis.call('SET', KEYS[3], '1', 'NX', 'PX', ${REFUNDED_KEPT_MS}) then return 0 end
-for i = 1, 2 do refundMonth(KEYS[i], tonumber(ARGV[2])) end
+for i = 1, 2 do refundTo(KEYS[i], tonumber(ARGV[2])) end
 noteActive(ARGV[1], math.floor(now / ${HOUR_MS}))
 return 1
 `;

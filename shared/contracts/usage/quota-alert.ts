@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { DAY_MS } from '../durations.ts';
+import { DAY_MS, monthEndsAt } from '../durations.ts';
 import { firstDelivery, type NewWebhook } from '../webhooks/webhook.ts';
 
 /** Shares of a month's quota, in percent, at which an app gets an alert, lowest first. */
@@ -40,10 +40,7 @@ export const quotaAlertId = ({
 
 /** Until when an alert is kept: as long as its month, so that a copy finds that it was sent. Epoch
  * ms. */
-export function alertEndsAt(month: string): number {
-  const [year = 1970, number = 1] = month.split('-').map(Number);
-  return Date.UTC(year, number) + DAY_MS;
-}
+export const alertEndsAt = (month: string): number => monthEndsAt(month) + DAY_MS;
 
 /** The alert as a delivery that waits for its first attempt. */
 export function deliveryOfAlert(alert: QuotaAlert, accountId: string, callbackUrl: string): NewWebhook {

@@ -4,10 +4,11 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import { RuleSetReference } from '#shared/contracts/rules/rule.ts';
 import { countPart } from '#shared/contracts/usage/day-figures.ts';
 import { BATCHES_HELD_UNTIL, LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
+import { LUA_REFUND } from '#shared/fairness/throttle.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, pairsOf, REQUIRE_RESULTS, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
-import { LUA_REFUND_MONTH, monthCounterKey } from '../checks/admit.ts';
+import { monthCounterKey } from '../checks/admit.ts';
 import { LUA_WAS_SAVED, wantedKey } from '../checks/results.ts';
 import {
   dayOfDate,
@@ -424,7 +425,7 @@ return 1
  * The entries without results are refunded. Those that were published all the same are charged
  * again with their part.
  */
-const ABANDON = `${REQUIRE_VIEW}${LUA_NOW}${LUA_HELD_ENTRIES}${LUA_REFUND_MONTH}
+const ABANDON = `${REQUIRE_VIEW}${LUA_NOW}${LUA_HELD_ENTRIES}${LUA_REFUND}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]), 'LIMIT', 0, ARGV[2])
 for _, requestId in ipairs(due) do
   redis.call('ZREM', KEYS[1], requestId)
@@ -435,7 +436,7 @@ for _, requestId in ipairs(due) do
     redis.call('HSET', key, 'abandoned', '1')
     local refund = tonumber(charged or '0') - tonumber(done or '0')
     if month and refund > 0 then
-      refundMonth(ofSystem('quota:{' .. clientId .. '}:' .. month), refund)
+      refundTo(ofSystem('quota:{' .. clientId .. '}:' .. month), refund)
       redis.call('HSET', key, 'charged', charged - refund)
     end
   end
@@ -452,7 +453,7 @@ return #due
  * The first stored part wins; a copy changes nothing. Answers whether it was the first, and whether
  * all parts are stored.
  */
-const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND_MONTH}${LUA_WAS_SAVED}
+const SAVE_PART = `${REQUIRE_VIEW}${LUA_REGISTER_BATCH}${LUA_COUNT_DAY}${LUA_REFUND}${LUA_WAS_SAVED}
 local part, lineCount, evaluatedAt = ARGV[2], tonumber(ARGV[4]), ARGV[5]
 local acceptedAtMs = batch.acceptedAtMs
 ${REQUIRE_RESULTS}registerBatch()
@@ -486,7 +487,7 @@ if done > charged then
   redis.call('INCRBY', KEYS[8], done - charged)
   redis.call('HSET', batchKey, 'charged', done)
 end
-refundMonth(KEYS[8], tonumber(ARGV[7]))
+refundTo(KEYS[8], tonumber(ARGV[7]))
 countDay(KEYS[9], KEYS[10], ARGV[8])
 return { 1, complete and 1 or 0 }
 `;

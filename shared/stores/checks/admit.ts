@@ -1,6 +1,8 @@
+import { monthEndsAt } from '#shared/contracts/durations.ts';
 import { NONCE_MS } from '#shared/contracts/sign-in/sign-in-request.ts';
 import { ServiceError } from '#shared/errors.ts';
 import { LUA_HELD_ENTRIES } from '#shared/fairness/held-places.ts';
+import { LUA_REFUND } from '#shared/fairness/throttle.ts';
 import { batchCalls } from '#shared/redis/batch-calls.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW, VIEW_KEYS } from '#shared/redis/fence.ts';
@@ -14,16 +16,6 @@ export const monthCounterKey = (clientId: string, month: string): string => `quo
 
 /** How much of the month's counter the checks of watches are. */
 export const watchShareKey = (monthCounter: string): string => `${monthCounter}:watches`;
-
-/** `refundMonth(counter, count)` refunds checks to a month's counter, at most what was charged;
- * nothing if `counter` is ''. */
-export const LUA_REFUND_MONTH = `
-local function refundMonth(counter, count)
-  if counter == '' then return end
-  count = math.min(count, tonumber(redis.call('GET', counter) or '0'))
-  if count > 0 then redis.call('DECRBY', counter, count) end
-end
-`;
 
 export const readMonthUsed = (redis: Redis, clientId: string, month: string): Promise<number> =>
   inStore(async () => Number((await redis.get(monthCounterKey(clientId, month))) ?? 0));
@@ -61,37 +53,42 @@ export type AdmitRequest = {
   readonly bucket: Bucket;
   /** Whether this request's place in the window was paid already: set when the same request asks
    * again. */
-  readonly isPaid?: boolean;
+  readonly isPaid?: boolean | undefined;
   /** Requests that it counts for in the window: all of them fit, or it is refused. Default 1. */
-  readonly places?: number;
-  /** A valid check. Without it only the rate counts. */
-  readonly check?: {
-    /** The seed of the id; stored with a claim, so that a replay gets the same id. */
-    readonly seed: string;
-    /** Bytes of the record to be written, which count towards the account's day. Default 0: they
-     * count when it is written. */
-    readonly bytes?: number;
-    /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
-    readonly cost?: number;
-    /** Of a batch, the account of the app: the entries count as unfinished until they are
-     * stored. */
-    readonly batchOf?: string;
-    /** Whether the request is refused unless an earlier request has claimed its key. Default
-     * false. */
-    readonly isReplayOnly?: boolean;
-    /** Whether the request only asks: the limits answer as they would now, and nothing is charged,
-     * held or claimed. Default false. */
-    readonly isTrial?: boolean;
-    /** Used by this check if it is charged. */
-    readonly nonce?: PresentedNonce;
-    readonly claim?: {
-      /** SHA-256, hex. */
-      readonly keyHash: string;
-      readonly bodyHash: string;
-      /** Seed of the claim that is spent and may be replaced. */
-      readonly replaces?: string;
-    };
-  };
+  readonly places?: number | undefined;
+  /** Without it only the rate counts. */
+  readonly check?: AskedCheck | undefined;
+};
+
+/** A valid check, as the limits see it. */
+export type AskedCheck = {
+  /** The seed of the id; stored with a claim, so that a replay gets the same id. */
+  readonly seed: string;
+  /** Bytes of the record to be written, which count towards the account's day. Default 0: they
+   * count when it is written. */
+  readonly bytes?: number | undefined;
+  /** Checks of the month's quota that it costs: all are charged, or none. Default 1. */
+  readonly cost?: number | undefined;
+  /** Of a batch, the account of the app: the entries count as unfinished until they are
+   * stored. */
+  readonly batchOf?: string | undefined;
+  /** Whether the request is refused unless an earlier request has claimed its key. Default
+   * false. */
+  readonly isReplayOnly?: boolean;
+  /** Whether the request only asks: the limits answer as they would now, and nothing is charged,
+   * held or claimed. Default false. */
+  readonly isTrial?: boolean;
+  /** Used by this check if it is charged. */
+  readonly nonce?: PresentedNonce | undefined;
+  readonly claim?:
+    | {
+        /** SHA-256, hex. */
+        readonly keyHash: string;
+        readonly bodyHash: string;
+        /** Seed of the claim that is spent and may be replaced. */
+        readonly replaces?: string | undefined;
+      }
+    | undefined;
 };
 
 type LimitFigures = {
@@ -216,15 +213,15 @@ const quotaOf = ({ bucket, limits }: AdmitRequest): number =>
 type Months = readonly [Month, Month];
 type Month = { readonly name: string; readonly endMs: number };
 
+const monthAt = (ms: number): Month => {
+  const name = new Date(ms).toISOString().slice(0, 7);
+  return { name, endMs: monthEndsAt(name) };
+};
+
 /** The month of an instant and the next one. */
 function monthsAt(atMs: number): Months {
-  const date = new Date(atMs);
-  const startOf = (offset: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset);
-  const month = (offset: number): Month => ({
-    name: new Date(startOf(offset)).toISOString().slice(0, 7),
-    endMs: startOf(offset + 1),
-  });
-  return [month(0), month(1)];
+  const first = monthAt(atMs);
+  return [first, monthAt(first.endMs)];
 }
 
 function keysOf(request: AdmitRequest, [first, second]: Months): string[] {
@@ -482,10 +479,10 @@ return redis.call('DEL', KEYS[1])
 
 /** KEYS: the month's counter, the mark of the nonce or ''. ARGV: checks charged, seed of the check
  * that used the nonce. */
-const RELEASE_LUA = `${LUA_REFUND_MONTH}
+const RELEASE_LUA = `${LUA_REFUND}
 local seed = ARGV[2]
 local user = seed ~= '' and redis.call('GET', KEYS[2])
 if user and string.sub(user, -#seed) == seed then redis.call('DEL', KEYS[2]) end
-refundMonth(KEYS[1], tonumber(ARGV[1]))
+refundTo(KEYS[1], tonumber(ARGV[1]))
 return 1
 `;

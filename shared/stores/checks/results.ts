@@ -3,6 +3,7 @@ import { type LoggedCheck, lineOfCheck } from '#shared/contracts/checks/check-lo
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
 import { type CountedCheck, countCheck } from '#shared/contracts/usage/day-figures.ts';
 import { checkOf, DELIVERY_MS_MAX, type NewWebhook } from '#shared/contracts/webhooks/webhook.ts';
+import { LUA_REFUND } from '#shared/fairness/throttle.ts';
 import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
@@ -15,7 +16,7 @@ import {
   usageDayKey,
   usageHourKey,
 } from '../usage/usage-days.ts';
-import { LUA_REFUND_MONTH, monthCounterKey } from './admit.ts';
+import { monthCounterKey } from './admit.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 
 /** The gateway reads larger results itself: Redis buffers every message that a subscriber has not
@@ -85,7 +86,7 @@ end
  * All of this happens once, also for a result that is saved after its end and leaves no key. The
  * channel is notified by every save.
  */
-const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND_MONTH}${LUA_WAS_SAVED}
+const SAVE_IF_ABSENT = `${REQUIRE_VIEW}${LUA_LOG_CHECK}${LUA_COUNT_DAY}${LUA_NOTIFY}${LUA_REFUND}${LUA_WAS_SAVED}
 local requestId, resultJson, retainUntil, acceptedAtMs = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 ${REQUIRE_RESULTS}local function save()
   local stored = redis.call('GET', KEYS[1])
@@ -94,7 +95,7 @@ ${REQUIRE_RESULTS}local function save()
   local keptUntil = ARGV[4] == '0' and retainUntil or math.max(retainUntil, now + ARGV[4])
   redis.call('SET', KEYS[1], resultJson, 'PXAT', string.format('%.0f', keptUntil))
   if wasSaved(requestId, retainUntil, now) then return '' end
-  refundMonth(KEYS[4], 1)
+  refundTo(KEYS[4], 1)
   countDay(KEYS[3], KEYS[6], ARGV[5])
   if ARGV[6] ~= '' then
     local storedMs = string.format('%d', math.max(0, now - tonumber(acceptedAtMs)))

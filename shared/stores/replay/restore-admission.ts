@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import { DAY_MS, HOUR_MS, monthEndsAt } from '#shared/contracts/durations.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
@@ -82,12 +82,10 @@ export function makeRestoreAdmission(redis: Redis) {
     async raiseCounter({ clientId, month, total, since, ofWatches }: MonthCharges): Promise<void> {
       const counter = monthCounterKey(clientId, month);
       const counts = [total + since, ofWatches, clientId, since > 0 ? '1' : ''];
-      await raiseCounter([counter, watchShareKey(counter)], [counterEndsAt(month), ...counts]);
+      await raiseCounter(
+        [counter, watchShareKey(counter)],
+        [monthEndsAt(month) + COUNTER_KEPT_MS, ...counts],
+      );
     },
   };
-}
-
-function counterEndsAt(month: string): number {
-  const [year = 1970, number = 1] = month.split('-').map(Number);
-  return Date.UTC(year, number) + COUNTER_KEPT_MS;
 }

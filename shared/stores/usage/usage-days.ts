@@ -10,7 +10,7 @@ import {
 import { APPROVED_APPS } from '#shared/fairness/leased-slots.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { LUA_NOW } from '#shared/redis/fence.ts';
-import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { APP_SUMMARIES_KEY } from '../apps/client-apps.ts';
 
 /** A day's figures are kept that long after the day. */
@@ -44,9 +44,9 @@ export const usageHourKey = (clientId: string, hour: number): string => `usage-h
 /** Hours since 1970, as the keys have them. */
 export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
-/** A hash as Lua gives it: names and values in turn. */
-export const figuresFrom = (flat: readonly string[]): DayFigures =>
-  Object.fromEntries(pairsOf(flat).map(([name, value]) => [name, Number(value)]));
+/** The figures of a stored hash, by its names and values. */
+export const figuresFrom = (stored: readonly (readonly [string, string])[]): DayFigures =>
+  Object.fromEntries(stored.map(([name, value]) => [name, Number(value)]));
 
 /**
  * `countDay(dayKey, hourKey, figures)` adds figures, written as `textOfFigures` does, to a day and
@@ -136,12 +136,7 @@ export function makeUsageDays(redis: Redis) {
   };
   const readAll = (keys: readonly string[]) =>
     inStore(() =>
-      Promise.all(
-        keys.map(async (key) => {
-          const stored = await redis.hgetall(key);
-          return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, Number(value)]));
-        }),
-      ),
+      Promise.all(keys.map(async (key) => figuresFrom(Object.entries(await redis.hgetall(key))))),
     );
   return {
     /** In the order of `days`, which are counted since 1970; a day without anything is empty. */

@@ -2,7 +2,7 @@ import { HOUR_MS } from '#shared/contracts/durations.ts';
 import type { Usage } from '#shared/contracts/usage/usage.ts';
 import { inStore, LISTING_TIMEOUT_MS, type Redis } from '#shared/redis/connect.ts';
 import { makeHolds } from '#shared/redis/holds.ts';
-import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
+import { makeScript, pairsOf, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { END_INSTANT_LUA, logKey, monthCounterKey, watchShareKey } from '../checks/admit.ts';
 import { dayOf, figuresFrom, hourOf, usageAppsKey, usageDayKey, usageHourKey } from './usage-days.ts';
 
@@ -39,8 +39,8 @@ export function makeUsageFigures(redis: Redis) {
       month,
       monthTotal: Number(monthTotal),
       monthOfWatches: Number(ofWatches),
-      day: figuresFrom(day),
-      ofHour: figuresFrom(ofHour),
+      day: figuresFrom(pairsOf(day)),
+      ofHour: figuresFrom(pairsOf(ofHour)),
       asOf: new Date(asOf).toISOString(),
     };
   };
