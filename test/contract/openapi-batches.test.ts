@@ -131,7 +131,7 @@ testProblems(start, ASKS, PROBLEMS);
 test('the document describes successful answers, and its examples are accepted', async () => {
   const gateway = await start({
     watches: {
-      watches: { read: async () => aWatch(), list: async () => [] },
+      watches: { read: async () => aWatch(), list: async () => ({ watches: [], next: undefined }) },
       watchMembers: {
         readMany: async () => [],
         count: async () => 1,

@@ -43,7 +43,7 @@ const startWith = (writes: Partial<Writes> = {}, more: FakeOptions['watches'] = 
   start({
     ...options,
     watches: {
-      watches: { read: async () => aWatch(), list: async () => [aWatch()] },
+      watches: { read: async () => aWatch(), list: async () => ({ watches: [aWatch()], next: undefined }) },
       watchMembers: {
         readMany: async () => [aMember()],
         page: async () => ({ members: [aMember()], next: undefined }),

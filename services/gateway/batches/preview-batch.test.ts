@@ -26,7 +26,7 @@ const startWith = (
     watches: {
       watches: {
         read: async (_, id) => (id === 'members' ? aWatch({ watchId: id }) : undefined),
-        list: async () => [],
+        list: async () => ({ watches: [], next: undefined }),
       },
       watchMembers: {
         readMany: async () => [],

@@ -12,7 +12,7 @@ const startWithWatch = (options: FakeOptions = {}, applied: unknown[] = []) =>
   start({
     ...options,
     watches: {
-      watches: { read: async () => aWatch(), list: async () => [] },
+      watches: { read: async () => aWatch(), list: async () => ({ watches: [], next: undefined }) },
       changeMembers: async (_, changes) => {
         applied.push(changes);
         return COUNTS;
@@ -135,7 +135,7 @@ describe('lists of members', () => {
         return anAdmission(request);
       },
       watches: {
-        watches: { read: async () => aWatch(), list: async () => [] },
+        watches: { read: async () => aWatch(), list: async () => ({ watches: [], next: undefined }) },
         watchMembers: {
           readMany: async () => [],
           count: async () => 0,

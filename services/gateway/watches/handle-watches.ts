@@ -25,11 +25,12 @@ export const watchHandlers = (deps: Dependencies) =>
       const { app } = await admitRead(deps, request, response);
       const page = pageOf(parseQuery(request, WATCH_OPERATIONS.listWatches.query));
       await deps.documentLists.run(app, async () => {
-        const found = await deps.watches.list(app.clientId, { ...page, countMax: page.countMax + 1 });
-        const shown = found.slice(0, page.countMax);
-        const next = found.length > shown.length ? { next: shown.at(-1)?.watchId } : {};
-        const watches = await deps.watchWrites.presentMany(shown);
-        sendJson(response, 200, JSON.stringify({ watches, ...next }));
+        const { watches, next } = await deps.watches.list(app.clientId, page);
+        sendJson(
+          response,
+          200,
+          JSON.stringify({ watches: await deps.watchWrites.presentMany(watches), next }),
+        );
       });
     },
     async readWatch(request, response, param) {
@@ -63,11 +64,10 @@ export const watchHandlers = (deps: Dependencies) =>
       const { app } = await admitRead(deps, request, response);
       const watch = await readWatch(deps, app.clientId, param);
       const { after, countMax } = pageOf(parseQuery(request, WATCH_OPERATIONS.listMembers.query));
-      const page = { countMax, after: after === undefined ? undefined : memberIdOfText(after) };
+      const page = { countMax, after: after && memberIdOfText(after) };
       await deps.documentLists.run(app, async () => {
         const { members, next } = await deps.watchMembers.page(watchUid(watch), page);
-        const more = next === undefined ? {} : { next };
-        sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), ...more }));
+        sendJson(response, 200, JSON.stringify({ members: members.map(presentMember), next }));
       });
     },
     async changeMembers(request, response, param) {

@@ -74,8 +74,12 @@ export function makeWatches(redis: Redis) {
     documents: { read, lease, project },
     project,
     scan,
-    list: async (clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>): Promise<Watch[]> =>
-      (await listOwned(idsKey(clientId), clientId, { ...page, bytesMax: Number.MAX_SAFE_INTEGER })).documents,
+    /** A page of an app's watches, by id; `next` is the last one, if there are more. */
+    async list(clientId: string, page: Pick<OwnedPage, 'after' | 'countMax'>) {
+      const whole = { ...page, bytesMax: Number.MAX_SAFE_INTEGER };
+      const { documents: watches, next } = await listOwned(idsKey(clientId), clientId, whole);
+      return { watches, next };
+    },
     pagesOf: (clientId: string) => pagesOwned(idsKey(clientId), clientId),
     /** The watches whose sweeps belong to a partition, tombstones included. */
     inPartition: (partition: number): Promise<Watch[]> => listSet(dueKey(partition), (watch) => watch),

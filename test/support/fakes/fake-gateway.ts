@@ -211,7 +211,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     waiters,
     ids,
     nonces,
-    watches: { read: async () => undefined, list: async () => [] },
+    watches: { read: async () => undefined, list: async () => ({ watches: [], next: undefined }) },
     watchMembers: {
       readMany: async () => [],
       page: async () => ({ members: [], next: undefined }),

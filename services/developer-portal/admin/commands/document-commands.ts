@@ -37,7 +37,7 @@ export function addDocuments(program: Command, run: Run): void {
   const addWatch = addGroup(program, run, 'watch', 'watches of client apps');
   addWatch('list <id>', async ({ clientApps, watches, watchWrites }, clientId: string) => {
     await requireApp(clientApps, clientId);
-    return watchWrites.presentMany(await watches.list(clientId, { countMax: WATCHES_MAX }));
+    return watchWrites.presentMany((await watches.list(clientId, { countMax: WATCHES_MAX })).watches);
   }).description("a client app's watches");
   addWatch('show <id> <watchId>', async (system, id: string, watchId: string) =>
     system.watchWrites.present(await readWatch(system, id, watchId)),

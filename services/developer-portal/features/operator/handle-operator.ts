@@ -149,7 +149,7 @@ const ONLY_ENTERPRISE = 'Only enterprise accounts have limits of their own.';
 
 /** The parts of an app's detail that are read from views of their own. */
 async function readDetail(deps: Dependencies, { clientId, keys }: ClientApp) {
-  const [{ deliveries }, batches, watches, usedAt] = await Promise.all([
+  const [{ deliveries }, batches, { watches }, usedAt] = await Promise.all([
     deps.deliveries.page(clientId, { countMax: DELIVERIES_COUNTED_MAX }),
     deps.batchList.list(clientId, { countMax: BATCHES_SHOWN_MAX }),
     deps.watches.list(clientId, { countMax: WATCHES_SHOWN_MAX }),

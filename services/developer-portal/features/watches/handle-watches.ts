@@ -20,8 +20,8 @@ export function makeWatchHandlers({
     existing(await watches.read(app.clientId, param('watchId')), 'there is no such watch');
   return {
     async listWatches({ app: { clientId } }) {
-      const found = await watches.list(clientId, { countMax: LISTED_MAX });
-      return { watches: await watchWrites.presentMany(found) };
+      const page = await watches.list(clientId, { countMax: LISTED_MAX });
+      return { watches: await watchWrites.presentMany(page.watches) };
     },
     readWatch: async (call) => watchWrites.present(await ownWatch(call)),
     async listWatchMembers(call) {
