@@ -98,22 +98,16 @@ type GatewayConfig = Readonly<ReturnType<typeof loadConfig>>;
 
 /** Settings that contradict each other and still may be intended; logged at the start. */
 export function warningsOf({ http, callback, retentionMs }: GatewayConfig): string[] {
-  return [
-    ...(callback.allowedCidrs.length > 0
-      ? [`callbacks to ${callback.allowedCidrs.length} blocks of WEBHOOK_ALLOWED_CIDRS are allowed`]
-      : []),
-    ...(callback.allowHttp ? ['callbacks over plain http are allowed (WEBHOOK_ALLOW_HTTP)'] : []),
-    ...(http.inFlightMax > http.connectionsMax
-      ? [
-          'IN_FLIGHT_MAX is above CONNECTIONS_MAX and never reached: a connection carries one request at a time',
-        ]
-      : []),
-    ...(retentionMs.interactive > retentionMs.bulk
-      ? [
-          'SYNC_RESULT_RETENTION_HOURS is above RESULT_RETENTION_HOURS: the results of sync checks would be kept longest',
-        ]
-      : []),
-  ];
+  const warnings: Readonly<Record<string, boolean>> = {
+    [`callbacks to ${callback.allowedCidrs.length} blocks of WEBHOOK_ALLOWED_CIDRS are allowed`]:
+      callback.allowedCidrs.length > 0,
+    'callbacks over plain http are allowed (WEBHOOK_ALLOW_HTTP)': callback.allowHttp,
+    'IN_FLIGHT_MAX is above CONNECTIONS_MAX and never reached: a connection carries one request at a time':
+      http.inFlightMax > http.connectionsMax,
+    'SYNC_RESULT_RETENTION_HOURS is above RESULT_RETENTION_HOURS: the results of sync checks would be kept longest':
+      retentionMs.interactive > retentionMs.bulk,
+  };
+  return Object.keys(warnings).filter((warning) => warnings[warning]);
 }
 
 /** @throws ServiceError `config-invalid` */

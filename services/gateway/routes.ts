@@ -8,7 +8,7 @@ import { makeAcceptBatch } from './batches/accept-batch.ts';
 import { makeReadBatch, makeReadBatchResults } from './batches/read-batch.ts';
 import { makeAcceptCheck } from './checks/accept-check.ts';
 import { makeListChains } from './checks/list-chains.ts';
-import { makeReadCheck } from './checks/read-check.ts';
+import { makeReadCheck } from './checks/poll-request.ts';
 import { deliveryHandlers } from './deliveries/handle-deliveries.ts';
 import type { Dependencies } from './dependencies.ts';
 import { exampleOf } from './docs/examples.ts';

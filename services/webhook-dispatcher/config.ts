@@ -63,16 +63,13 @@ type DispatcherConfig = ReturnType<typeof loadConfig>;
 
 /** Settings that are allowed but unusual; logged at start-up. */
 export function warningsOf({ webhook, shutdownTimeoutMs }: DispatcherConfig): string[] {
-  return [
-    ...(webhook.allowed.length > 0
-      ? [`callbacks to ${webhook.allowed.map((cidr) => cidr.join('/')).join(', ')} are allowed`]
-      : []),
-    ...(webhook.allowHttp ? ['callbacks over plain http are allowed'] : []),
-    ...(webhook.scheduleScale === 1 ? [] : [`the retry schedule is multiplied by ${webhook.scheduleScale}`]),
-    ...(shutdownTimeoutMs < webhook.attemptTimeoutMs + STOP_MARGIN_MS
-      ? [
-          `SHUTDOWN_TIMEOUT_MS is below WEBHOOK_ATTEMPT_TIMEOUT_MS + ${STOP_MARGIN_MS}: attempts cut short by a stop are repeated`,
-        ]
-      : []),
-  ];
+  const warnings: Readonly<Record<string, boolean>> = {
+    [`callbacks to ${webhook.allowed.map((cidr) => cidr.join('/')).join(', ')} are allowed`]:
+      webhook.allowed.length > 0,
+    'callbacks over plain http are allowed': webhook.allowHttp,
+    [`the retry schedule is multiplied by ${webhook.scheduleScale}`]: webhook.scheduleScale !== 1,
+    [`SHUTDOWN_TIMEOUT_MS is below WEBHOOK_ATTEMPT_TIMEOUT_MS + ${STOP_MARGIN_MS}: attempts cut short by a stop are repeated`]:
+      shutdownTimeoutMs < webhook.attemptTimeoutMs + STOP_MARGIN_MS,
+  };
+  return Object.keys(warnings).filter((warning) => warnings[warning]);
 }

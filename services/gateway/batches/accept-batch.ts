@@ -98,10 +98,8 @@ function makeAskLimits(
   const { idempotencyKey, overload } = asked;
   return async ({ memberCount, bodyHash }) => {
     if (overload) return overload;
-    const check = {
-      ...trial(app, memberCount),
-      ...(idempotencyKey === undefined ? {} : { claim: { keyHash: sha256(idempotencyKey), bodyHash } }),
-    };
+    const keyed = idempotencyKey === undefined ? undefined : { keyHash: sha256(idempotencyKey), bodyHash };
+    const check = { ...trial(app, memberCount), claim: keyed };
     const asking = { app, bucket: 'per-second', entered, check } as const;
     const { outcome, claim, nowMs } = await deps.applyLimits(asking, response);
     const isPast = claim !== undefined && nowMs - claim.atMs >= deps.retentionMs.batch;

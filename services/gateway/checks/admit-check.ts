@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
 import { Problem, retryAfter } from '#shared/http/problem.ts';
-import type { Admission, AdmitRequest, Claim, PresentedNonce } from '#shared/stores/checks/admit.ts';
+import type { Admission, AskedCheck, Claim, PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
 import { type ApplyLimits, limitsAfter } from '../limits/apply-limits.ts';
 import { nonceRefused } from '../sign-in/refuse-sign-in.ts';
@@ -105,7 +105,7 @@ export function makeAdmitCheck(deps: Dependencies): AdmitCheck {
     const giveUpAt = performance.now() + CLAIM_WAIT_MS_MAX;
     let { entered } = toAdmit;
     for (let replaces: string | undefined; ; ) {
-      const claim = idempotency && { ...idempotency, ...(replaces === undefined ? {} : { replaces }) };
+      const claim = idempotency && { ...idempotency, replaces };
       const admission = await deps.applyLimits(
         { app, bucket: 'per-second', entered, places, check: checkOf(seeded, claim) },
         response,
@@ -177,15 +177,11 @@ async function judgeReplay(
 /** The limiter's input for a check or batch. */
 const checkOf = (
   { app, lane, seed, cost, bytes, nonce, refusal }: SeededCheck,
-  claim: NonNullable<AdmitRequest['check']>['claim'],
-): NonNullable<AdmitRequest['check']> => ({
-  seed,
-  ...(cost === undefined ? {} : { cost }),
-  ...(lane === 'batch' ? { batchOf: app.accountId } : {}),
-  ...(bytes === undefined ? {} : { bytes }),
-  ...(nonce === undefined ? {} : { nonce }),
-  ...(refusal === undefined ? {} : { isReplayOnly: true }),
-  ...(claim ? { claim } : {}),
+  claim: AskedCheck['claim'],
+): AskedCheck => ({
+  ...{ seed, cost, bytes, nonce, claim },
+  batchOf: lane === 'batch' ? app.accountId : undefined,
+  isReplayOnly: refusal !== undefined,
 });
 
 async function waitForClaim(giveUpAt: number): Promise<void> {
@@ -197,9 +193,7 @@ export const inUse = (): Problem =>
   new Problem(
     'idempotency-key-in-use',
     'The first request with this Idempotency-Key is still running; retry later.',
-    {
-      headers: retryAfter(1_000),
-    },
+    { headers: retryAfter(1_000) },
   );
 
 const keyReused = (): Problem =>

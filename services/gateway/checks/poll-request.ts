@@ -1,10 +1,28 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { Problem } from '#shared/http/problem.ts';
-import type { Admitted } from '../auth/admit-request.ts';
+import { Problem, retryAfter } from '#shared/http/problem.ts';
+import type { Handle } from '#shared/http/serve-routes.ts';
+import { type Admitted, admitRead } from '../auth/admit-request.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { addHeaders, type Request, type Response } from '../edge/exchange.ts';
+import { addHeaders, type Request, type Response, sendJson } from '../edge/exchange.ts';
 import { parsePreferWait } from '../edge/parse-prefer.ts';
 import type { IssuedLane } from './request-ids.ts';
+
+/** Answers `GET /access-control/check-roles/responses/{requestId}`, at once or as soon as the
+ * result is there. */
+export function makeReadCheck(deps: Dependencies): Handle {
+  return async function readCheck(request, response, param) {
+    const admitted = await admitRead(deps, request, response);
+    const requestId = findIssued(deps, param('requestId'), admitted, (lane) => lane !== 'batch');
+    const resultJson =
+      (await deps.readResult(requestId)) ??
+      (await longPoll(deps, { requestId, app: admitted.app }, request, response));
+    if (resultJson !== undefined) sendJson(response, 200, resultJson);
+    else sendJson(response, 202, pendingJson(requestId), retryAfter(1_000));
+  };
+}
+
+const pendingJson = (requestId: string): string =>
+  JSON.stringify({ requestId, status: 'pending', roles: [], errors: [] });
 
 /* Polls of checks and of batches. */
 

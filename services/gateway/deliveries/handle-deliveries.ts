@@ -20,7 +20,7 @@ export const deliveryHandlers = (deps: Dependencies) =>
       const { app } = await admitRead(deps, request, response);
       const asked = parseQuery(request, DELIVERY_OPERATIONS.listDeliveries.query);
       const { countMax, after } = pageOf(asked);
-      const before = after === undefined ? undefined : requestIdOf(after);
+      const before = after && requestIdOf(after);
       const page = { state: asked.state || undefined, countMax, before };
       await deps.documentLists.run(app, async () => {
         const { deliveries, next } = await deps.deliveries.page(app.clientId, page);
@@ -31,7 +31,7 @@ export const deliveryHandlers = (deps: Dependencies) =>
             attempts: attempts.length,
             lastAttempt: lastOf(attempts),
           })),
-          ...(next === undefined ? {} : { next: webhookIdOf(next) }),
+          next: next && webhookIdOf(next),
         };
         sendJson(response, 200, JSON.stringify(answer));
       });
@@ -103,11 +103,8 @@ async function summarize({ ids, readBodyHead }: Dependencies, views: readonly De
   );
 }
 
-const presentAttempt = ({ at, status, class: outcome }: Pick<AttemptView, 'at' | 'status' | 'class'>) => ({
-  at,
-  status,
-  class: outcome,
-});
+const presentAttempt = ({ at, status, class: outcome }: Pick<AttemptView, 'at' | 'status' | 'class'>) =>
+  ({ at, status, class: outcome }) as const;
 function lastOf(attempts: readonly AttemptView[]) {
   const last = attempts.at(-1);
   return last && presentAttempt(last);

@@ -3,7 +3,7 @@ import { DELIVERIES_PATH } from '#shared/contracts/paths.ts';
 import { AttemptClass, requestIdOf, WebhookState } from '#shared/contracts/webhooks/webhook.ts';
 import { RequestId } from '../checks/answers.ts';
 import { json, nothing, type Operation } from '../edge/operation.ts';
-import { pageQuery } from '../edge/parse-query.ts';
+import { NextPage, pageQuery } from '../edge/parse-query.ts';
 import { DELIVERY_TYPES } from './describe-delivery.ts';
 
 const WebhookId = z.string().meta({
@@ -36,14 +36,7 @@ const summary = {
 const LastAttempt = z.object(lastAttempt).meta({ id: 'LastAttempt', description: STATUS }).optional();
 
 const Delivery = z.object({ ...summary, attempts: count, lastAttempt: LastAttempt }).meta({ id: 'Delivery' });
-const DeliveryList = z
-  .object({
-    deliveries: z.array(Delivery),
-    next: z.string().optional().meta({
-      description: 'Send it as `after` for the next page; absent on the last.',
-    }),
-  })
-  .meta({ id: 'DeliveryList' });
+const DeliveryList = z.object({ deliveries: z.array(Delivery), next: NextPage }).meta({ id: 'DeliveryList' });
 const DeliveryWithAttempts = z
   .object({
     ...summary,

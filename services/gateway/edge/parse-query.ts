@@ -57,6 +57,12 @@ export const pageQuery = (after: z.ZodType<string>, isId: (text: string) => bool
       .meta({ description: 'The `next` of the page before; an empty value counts as absent.' }),
   });
 
+/** The member of a list that leads to its next page. */
+export const NextPage = z
+  .string()
+  .optional()
+  .meta({ description: 'Send it as `after` for the next page; absent on the last.' });
+
 /** The page that a list's query asks for; an empty value counts as absent. */
 export const pageOf = ({
   limit,

@@ -12,10 +12,8 @@ type Dependencies = {
 };
 
 /** A request before the limits: its client app, its bucket, and the check if its body is valid. */
-type LimitedRequest = Pick<AdmitRequest, 'bucket'> & {
+type LimitedRequest = Pick<AdmitRequest, 'bucket' | 'check' | 'places'> & {
   readonly app: AppAccess;
-  readonly check?: AdmitRequest['check'] | undefined;
-  readonly places?: AdmitRequest['places'] | undefined;
   /** The admission in which this request entered the rate log, if it has: the request is not
    * charged its rate again. */
   readonly entered?: Admission | undefined;
@@ -32,15 +30,9 @@ export type ApplyLimits = (request: LimitedRequest, response: Response) => Promi
  */
 export function makeApplyLimits({ admit, metrics }: Dependencies): ApplyLimits {
   return async function applyLimits({ app, bucket, entered, places, check }, response) {
-    const admission = await admit({
-      clientId: app.clientId,
-      accountId: app.accountId,
-      limits: app.limits,
-      bucket,
-      ...(entered ? { isPaid: true } : {}),
-      ...(places === undefined ? {} : { places }),
-      ...(check ? { check } : {}),
-    });
+    const { clientId, accountId, limits } = app;
+    const isPaid = entered !== undefined;
+    const admission = await admit({ clientId, accountId, limits, bucket, isPaid, places, check });
     metrics.limitDecisions.inc({ decision: admission.outcome });
     addHeaders(response, rateHeaders(limitsAfter(entered ?? admission, admission), bucket));
     refuseOverLimit(admission, bucket);
@@ -66,10 +58,7 @@ const rateLimited = ({ second }: Admission, bucket: Bucket): Problem =>
   new Problem(
     'rate-limited',
     `This client app may send at most ${second.limit} requests in any second; retry after the seconds in Retry-After.`,
-    {
-      members: violated(bucket),
-      headers: retryAfter(second.resetMs),
-    },
+    { members: violated(bucket), headers: retryAfter(second.resetMs) },
   );
 
 const describeQuota = ({ month }: Admission): string =>

@@ -6,7 +6,7 @@ import { RuleBody } from '#shared/rules/rule-body.ts';
 import { RuleSetBody } from '#shared/rules/validate-rule-set.ts';
 import { RULE_SET_EXAMPLE, RULE_SET_EXAMPLES } from '../docs/examples.ts';
 import { ETAG, header, json, nothing, type Operation, PRECONDITIONS, RULE_CODES } from '../edge/operation.ts';
-import { pageQuery } from '../edge/parse-query.ts';
+import { NextPage, pageQuery } from '../edge/parse-query.ts';
 
 const RuleSetAnswer = z
   .object({
@@ -27,13 +27,7 @@ const RuleSetAnswer = z
   .meta({ id: 'RuleSet' });
 
 const RuleSetList = z
-  .object({
-    ruleSets: z.array(RuleSetAnswer),
-    next: z
-      .string()
-      .optional()
-      .meta({ description: 'Send it as `after` for the next page; absent on the last.' }),
-  })
+  .object({ ruleSets: z.array(RuleSetAnswer), next: NextPage })
   .meta({ id: 'RuleSetList' });
 
 const RULE_SET = `${RULE_SETS_PATH}/:id`;
