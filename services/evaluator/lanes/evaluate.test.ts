@@ -373,6 +373,16 @@ describe('a check that could not be evaluated', () => {
   });
 });
 
+const ofIds = (tokenId: string) =>
+  aCheck({
+    rules: [
+      {
+        ...{ type: 'ERC1155', chainId: 1, contractAddress: `0x${'cc'.repeat(20)}`, tokenId },
+        ...{ roleId: 'a', minToken: '1' },
+      },
+    ],
+  });
+
 const manyReads = aCheck({
   vaults: Array.from({ length: 16 }, (_, i) => `0x${String(i).padStart(40, 'e')}`),
   rules: [
@@ -433,6 +443,7 @@ test('a check with many reads holds them while it is evaluated, also if that fai
   const read = readsGiving({ ok: true, value: 10n ** 18n });
   const ordinary = makeHandler(read);
   await ordinary.handle(aCheck(), aRecord());
+  await ordinary.handle(ofIds('7-8'), aRecord());
   expect(ordinary.reserved).toEqual([]);
   const large = makeHandler(read);
   await large.handle(manyReads, aRecord());
@@ -441,4 +452,10 @@ test('a check with many reads holds them while it is evaluated, also if that fai
   const malformed = { ...manyReads, account: '0x1' };
   await expect(failing.handle(malformed, aRecord())).rejects.toMatchObject({ code: 'message-unreadable' });
   expect(failing.reserved).toHaveLength(2);
+});
+
+test('a check expands no list of ids before it holds its reads: repeated ids count', async () => {
+  const { handle, reserved } = makeHandler(readsGiving({ ok: true, value: 1n }));
+  await handle(ofIds('1-40,1-40'), aRecord());
+  expect(reserved).toEqual([80, -80]);
 });

@@ -48,35 +48,34 @@ const entriesOf = (request: EvaluationRequest): readonly BatchEntry[] =>
  */
 export function makeEvaluate(deps: Dependencies, lane: ReadLane): Handler<EvaluationRequest> {
   const evaluate = makeSteps(deps, lane);
+  const readsMax = lane === 'batch' ? PART_READS_MAX : READS_MAX[lane];
   return async function handleRequest(request, record) {
-    if (isSmall(request)) return evaluate(request, record);
-    // Before the plan, which takes the memory. A check by another producer may have more reads; it
-    // is rejected.
-    const count = Math.min(countReads(request), lane === 'batch' ? PART_READS_MAX : READS_MAX[lane]);
+    // A check by another producer may have more reads than its lane allows; it is rejected.
+    const count = Math.min(boundReads(request), readsMax);
+    if (count <= SMALL_READS_MAX) return evaluate(request, record);
     const beganAt = deps.redisNowMs();
-    await deps.readBudgets[lane].run({ owner: request, count, record }, () =>
-      evaluate(request, record, deps.redisNowMs() - beganAt > WAIT_MS_MAX),
-    );
+    // Before the plan, which takes the memory.
+    await deps.readBudgets[lane].run({ owner: request, count, record }, async () => {
+      const isLate = deps.redisNowMs() - beganAt > WAIT_MS_MAX;
+      // The plan of thousands of reads takes tens of milliseconds: those of one account take turns
+      // with all others' work.
+      await deps.eventLoop.waitForTick(lane, request);
+      await evaluate(request, record, isLate);
+    });
   };
 }
 
 /** A request that has waited so long for its reads does not wait for a chain that does not answer:
  * those behind it would wait ever longer. */
 const WAIT_MS_MAX = 300_000;
-/** Reads of a small request: its plan costs less than to count its reads. */
+/** Reads of a small request: it waits for nothing before its plan. */
 const SMALL_READS_MAX = 32;
 
-function isSmall(request: EvaluationRequest): boolean {
-  const entries = entriesOf(request);
-  if (entries.length > SMALL_READS_MAX) return false;
-  const boundReads = makeReadBound(request.rules);
-  return entries.reduce((count, entry) => count + boundReads(entry), 0) <= SMALL_READS_MAX;
-}
-
-/** The reads of all entries; equal ones of several entries, which are made once, count for each. */
-function countReads(request: EvaluationRequest): number {
-  const countReadsOf = makeReadCounter(request.rules);
-  return entriesOf(request).reduce((count, entry) => count + countReadsOf(entry), 0);
+/** The reads of all entries at most; equal ones of several entries, which are made once, count for
+ * each. It is found before any account has its turn, so it must cost little. */
+function boundReads(request: EvaluationRequest): number {
+  const boundOf = makeReadBound(request.rules);
+  return entriesOf(request).reduce((count, entry) => count + boundOf(entry), 0);
 }
 
 function makeSteps(deps: Dependencies, lane: ReadLane) {
@@ -89,9 +88,6 @@ function makeSteps(deps: Dependencies, lane: ReadLane) {
   ): Promise<void> {
     const { accountId, clientId, rules } = request;
     const startedAtMs = redisNowMs();
-    // The plan of thousands of reads takes tens of milliseconds: those of one account take turns
-    // with all others' work.
-    if (!isSmall(request)) await eventLoop.waitForTick(lane, request);
     const { reads, plans } = await planOrReject(request, lane, deps);
     const endAtMs = planEnd(request, startedAtMs, deps.evaluationMsMax);
     const limit = startTimeLimit(endAtMs - startedAtMs);

@@ -106,6 +106,29 @@ it('accepts and reports as many reads as counting finds, whatever the rules and 
     }
 });
 
+it.each<[string, number, number, Condition[]]>([
+  ['ids', 3, 3, [{ ...sums, tokenId: '5,6,7' }]],
+  ['repeated ids as often as they are there', 3, 9, [{ ...sums, tokenId: '1-3,1-3,1-3' }]],
+  ['a list at no more than a list may have', 256, 256, [{ ...sums, tokenId: '0-255,0-255' }]],
+  [
+    'a range of numbers that are not exact',
+    2,
+    256,
+    [{ ...sums, tokenId: `${10n ** 30n}-${10n ** 30n + 1n}` }],
+  ],
+  ['malformed lists', 1, 256, [{ ...sums, tokenId: '1-x' }]],
+  ['reversed ranges', 1, 256, [{ ...sums, tokenId: '9-1' }]],
+  ['equal lists once', 3, 3, [owned, { ...owned, minToken: '2' }]],
+  ['calls as often as they are there', 1, 2, [call('address', '$account'), call('address', '$account')]],
+  ['rules inside of rules', 4, 4, [{ type: 'ANY', rules: [erc20, { type: 'NONE', rules: [owned] }] }]],
+])('bounds %s', (_, count, bound, rules) => {
+  expect([countReads({ account: ONE }, rules), makeReadBound(rules)({ account: ONE })]).toEqual([
+    count,
+    bound,
+  ]);
+  expect(makeReadBound(rules)(OF_ALL)).toBeGreaterThanOrEqual(countReads(OF_ALL, rules));
+});
+
 it('stops counting above the bound', () => {
   const rules = Array.from(
     { length: 1_000 },
