@@ -64,19 +64,20 @@ export function planCall(rule: ContractCondition): { readonly call: Call; readon
 export function makeCall(fn: ViewFunction, args: readonly string[], word: number): Call {
   const encoded = encodeCall(fn, args, ZERO_ADDRESS);
   if (!encoded.ok) return refuse(`argument ${encoded.index ?? ''} ${encoded.detail}`);
-  const { calldata } = encoded;
   const accountInputs = [...args.keys()].filter(
     (index) => args[index] === ACCOUNT && fn.inputs[index]?.type.kind === 'address',
   );
-  const { wordCount } = fn;
+  return callOf(encoded.calldata, { accountInputs, word, wordCount: fn.wordCount });
+}
+
+/** The call of encoded calldata. */
+export function callOf(
+  calldata: string,
+  { accountInputs, word, wordCount }: Pick<Call, 'accountInputs' | 'word' | 'wordCount'>,
+): Call {
   const text = calldata.length <= ID_DIGITS_MAX ? calldata : digestOfCalldata(calldata);
-  return {
-    calldata,
-    accountInputs,
-    word,
-    wordCount,
-    id: `${text}/${accountInputs.join()}/${word}/${wordCount}`,
-  };
+  const id = `${text}/${accountInputs.join()}/${word}/${wordCount}`;
+  return { calldata, accountInputs, word, wordCount, id };
 }
 
 /**

@@ -1,5 +1,6 @@
+import { digitsOfWord } from '#shared/contracts/rules/abi-type.ts';
 import { parseViewFunction, type ViewFunction } from '#shared/contracts/rules/view-function.ts';
-import { makeCall } from './plan-call.ts';
+import { callOf } from './plan-call.ts';
 import type { Read, ReadCollector } from './read.ts';
 
 /** How the delegate.xyz v2 registry is asked; `amount` functions return a number, the others true
@@ -17,7 +18,9 @@ const FUNCTIONS = {
 } as const;
 
 /** The rights of full delegations: delegations that are limited to some rights do not count. */
-const NO_RIGHTS = `0x${'0'.repeat(64)}`;
+const NO_RIGHTS = 0n;
+/** The whole answer of each; the accounts are written out. */
+const ONE_WORD = { accountInputs: [], word: 0, wordCount: 1 } as const;
 
 export type DelegationScope =
   | { readonly kind: 'all' }
@@ -44,14 +47,19 @@ export function needDelegations(
   collector: ReadCollector,
   { chainId, registry, accounts, vault, scope }: Question,
 ): Delegations {
+  const { selector } = functionOf(scope.kind);
+  const place = 'contract' in scope ? [scope.contract] : [];
+  const id = 'id' in scope ? [scope.id] : [];
+  // Each argument is a word, and only the first one differs: a check may ask 10 000 of these.
+  const others = [vault, ...place, ...id, NO_RIGHTS].map(digitsOf).join('');
   const reads = accounts.map((account) => {
-    const place = 'contract' in scope ? [scope.contract] : [];
-    const id = 'id' in scope ? [String(scope.id)] : [];
-    const call = makeCall(functionOf(scope.kind), [account, vault, ...place, ...id, NO_RIGHTS], 0);
+    const call = callOf(selector + digitsOf(account) + others, ONE_WORD);
     return collector.source(chainId, 'call', registry, { call }).of(account);
   });
   return { reads, isAmount: scope.kind === 'erc20' || scope.kind === 'erc1155' };
 }
+
+const digitsOf = (argument: string | bigint): string => digitsOfWord(BigInt(argument));
 
 function functionOf(kind: DelegationScope['kind']): ViewFunction {
   const parsed = parseViewFunction(FUNCTIONS[kind]);
