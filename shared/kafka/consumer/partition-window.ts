@@ -1,4 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
+import type { Owner } from '../../fairness/fair-shares.ts';
 
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
@@ -7,6 +8,8 @@ export type WindowRecord<M> = {
   record: KafkaMessage;
   readonly key: string;
   isFinished: boolean;
+  /** Whose share of the slots it takes; set by the first look at it. */
+  owner?: Owner;
   /** When it started, or last reported that it still waits for a dependency; ms of the monotonic
    * clock. */
   aliveAtMs?: number;
@@ -119,6 +122,30 @@ export class PartitionWindow<M> {
     return this.#waiting[0];
   }
 
+  /**
+   * The first waiting record whose owner has room: one whose owner has none does not hold up those
+   * of other owners behind it. The records of one owner keep their order, and so do those of one key.
+   *
+   * @param mayLook whether to look at one more record behind one without room
+   */
+  next(
+    ownerOf: (entry: WindowRecord<M>) => Owner,
+    hasRoom: (owner: Owner, entry: WindowRecord<M>) => boolean,
+    mayLook: () => boolean,
+  ): WindowRecord<M> | undefined {
+    const passed = new Set<string>();
+    for (const entry of this.#waiting) {
+      if (passed.size > 0 && !mayLook()) return undefined;
+      const owner = ownerOf(entry);
+      const name = typeof owner === 'string' ? owner : owner.clientId;
+      if (!passed.has(name) && !passed.has(entry.key) && hasRoom(owner, entry)) return entry;
+      passed.add(name).add(entry.key);
+      // It is parsed again when it starts: until then it must cost no more than its bytes.
+      delete entry.parsed;
+    }
+    return undefined;
+  }
+
   /** Takes fetched records; skips those that were accepted before and are fetched again after a
    * rebalance. */
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
@@ -148,10 +175,15 @@ export class PartitionWindow<M> {
     this.#nextOffset = Math.max(this.#nextOffset, offset);
   }
 
-  /** The next record to run; nothing if its key is running: it is then deferred. */
-  take(): WindowRecord<M> | undefined {
-    const entry = this.#waiting.shift();
+  /**
+   * Takes a waiting record, to run it; nothing if its key is running: it is then deferred.
+   *
+   * @param entry default: the first
+   */
+  take(entry = this.head): WindowRecord<M> | undefined {
     if (!entry) return undefined;
+    if (entry === this.head) this.#waiting.shift();
+    else this.#waiting.splice(this.#waiting.indexOf(entry), 1);
     this.#waitingBytes -= bytesOf(entry.record);
     const deferred = this.#deferredByKey.get(entry.key);
     if (deferred && entry.key !== '') {

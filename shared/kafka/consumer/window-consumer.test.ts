@@ -100,6 +100,21 @@ test('starts every record of a long backlog whose records all begin by waiting',
   await waitUntil('all records to start', () => of.started.length === BACKLOG);
 });
 
+test('an owner without room holds up no record of another owner behind its own, and keeps its order', async () => {
+  const { process, releaseAll } = heldRecords();
+  await using of = await startConsumer({
+    ...{ window: 8, process },
+    parse: ({ offset }) => ({ message: Number(offset), error: undefined, dueAtMs: 0 }),
+    ownerOf: (offset) => (offset === 90 ? 'small' : 'large'),
+  });
+  void of.fetch(100);
+  await waitUntil('the record of the other owner', () => of.started.includes(90));
+  expect(of.started).toEqual([0, 1, 2, 90]);
+  releaseAll();
+  await waitUntil('the next records', () => of.started.length > 4);
+  expect(of.started.slice(0, 6)).toEqual([0, 1, 2, 90, 3, 4]);
+});
+
 test('starts a backlog in parts, so that the event loop runs between them', async () => {
   await using of = await startConsumer({
     async process() {

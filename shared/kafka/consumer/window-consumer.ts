@@ -32,6 +32,8 @@ export const RUNNING_BYTES_MAX = 32 * 1024 * 1024;
 /** How far a partition may run past its oldest unfinished record, as a multiple of the window: more
  * than can be parked. */
 const AHEAD_PER_WINDOW = 8;
+/** How far behind a record without room one with room is looked for. */
+const LOOKS_MAX = 256;
 /** How long records may be started in one tick of the event loop: those of a backlog hold up the
  * rest of the process, also the records of other groups. */
 const STARTING_MS_PER_TICK = 4;
@@ -326,10 +328,11 @@ export class WindowConsumer<M> {
         break;
       }
       const window = this.#order[this.#nextIndex++ % this.#order.length] as PartitionWindow<M>;
-      const dueAtMs = this.#headDueAtMs(window);
-      if (dueAtMs === 0) {
+      const next = this.#next(window);
+      const dueAtMs = next ? this.#parsed(window, next).dueAtMs : Number.POSITIVE_INFINITY;
+      if (next && dueAtMs <= this.#options.now()) {
         misses = 0;
-        this.#startHead(window);
+        this.#start(window, next);
       } else {
         misses++;
         earliestDueAtMs = Math.min(earliestDueAtMs, dueAtMs);
@@ -353,25 +356,38 @@ export class WindowConsumer<M> {
     this.#wakeTimer = setTimeout(() => this.#startRecords(), waitMs);
   }
 
-  /** 0 if the head can start now, its due time if that is later, infinity if the partition has none
-   * to start. */
-  #headDueAtMs(window: PartitionWindow<M>): number {
-    const { head } = window;
-    if (!head || window.aheadCount >= this.#aheadMax) return Number.POSITIVE_INFINITY;
-    head.parsed ??= this.#options.parse(head.record, window.topic);
-    if (!this.#slots.mayRun(this.#ownerOf(window, head), bytesOf(head.record)))
-      return Number.POSITIVE_INFINITY;
-    return head.parsed.dueAtMs > this.#options.now() ? head.parsed.dueAtMs : 0;
+  /** The record of a partition that may start when it is due. */
+  #next(window: PartitionWindow<M>): WindowRecord<M> | undefined {
+    if (window.aheadCount >= this.#aheadMax) return undefined;
+    let looks = 0;
+    return window.next(
+      (entry) => this.#ownerOf(window, entry),
+      (owner, { record }) => this.#slots.mayRun(owner, bytesOf(record)),
+      () => {
+        // The look may parse a large record.
+        const hasTime = this.#tickShare.hasTime();
+        if (!hasTime) this.#startRecordsNextTick();
+        return hasTime && ++looks < LOOKS_MAX;
+      },
+    );
   }
 
-  #ownerOf({ topic, partition }: PartitionWindow<M>, { parsed }: WindowRecord<M>): Owner {
-    const message = parsed?.message;
-    const owner = message === undefined ? undefined : this.#options.ownerOf?.(message);
-    return owner ?? `${topic}/${partition}`;
+  #parsed(window: PartitionWindow<M>, entry: WindowRecord<M>): NonNullable<WindowRecord<M>['parsed']> {
+    entry.parsed ??= this.#options.parse(entry.record, window.topic);
+    return entry.parsed;
   }
 
-  #startHead(window: PartitionWindow<M>): void {
-    const entry = window.take();
+  #ownerOf(window: PartitionWindow<M>, entry: WindowRecord<M>): Owner {
+    if (entry.owner === undefined) {
+      const { message } = this.#parsed(window, entry);
+      const owner = message === undefined ? undefined : this.#options.ownerOf?.(message);
+      entry.owner = owner ?? `${window.topic}/${window.partition}`;
+    }
+    return entry.owner;
+  }
+
+  #start(window: PartitionWindow<M>, next: WindowRecord<M>): void {
+    const entry = window.take(next);
     this.#resumeIfLow(window);
     if (entry) void this.#run(window, entry);
   }
@@ -380,7 +396,7 @@ export class WindowConsumer<M> {
   async #run(window: PartitionWindow<M>, first: WindowRecord<M>): Promise<void> {
     let entry: WindowRecord<M> | undefined = first;
     while (entry) {
-      entry.parsed ??= this.#options.parse(entry.record, window.topic);
+      this.#parsed(window, entry);
       entry.aliveAtMs = performance.now();
       this.#inProgress.add(entry);
       const isFinished = await this.#process(window, entry);
