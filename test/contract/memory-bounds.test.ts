@@ -4,7 +4,7 @@ import { PART_RESULT_BYTES_MAX } from '#shared/contracts/batches/batch.ts';
 import { BODY_BYTES_MAX } from '#shared/http/read-json-body.ts';
 import { QUEUED_BYTES_MAX } from '#shared/kafka/batching-producer.ts';
 import {
-  BACKLOG_BYTES_MAX,
+  BACKLOG_BYTES,
   PARKED_BYTES_MAX,
   RUNNING_BYTES_MAX,
 } from '#shared/kafka/consumer/window-consumer.ts';
@@ -42,7 +42,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 /** What the consumers of a process hold. */
 const consumersOf = (service: string): number => {
   const count = read(`services/${service}/main.ts`).match(/kafka\.consume\(/g)?.length ?? 0;
-  return count * (RUNNING_BYTES_MAX + PARKED_BYTES_MAX + PARTITIONS * BACKLOG_BYTES_MAX);
+  return count * (RUNNING_BYTES_MAX + PARKED_BYTES_MAX + BACKLOG_BYTES.all);
 };
 
 const BOUNDS: Readonly<Record<string, readonly number[]>> = {
@@ -61,11 +61,11 @@ const BOUNDS: Readonly<Record<string, readonly number[]>> = {
   ],
   'result-store': [
     consumersOf('result-store'),
-    (RESULT_PARTITIONS + DOCUMENT_PARTITIONS - 2 * PARTITIONS) * BACKLOG_BYTES_MAX,
+    (RESULT_PARTITIONS + DOCUMENT_PARTITIONS - 2 * PARTITIONS) * BACKLOG_BYTES.ofPartitionMin,
   ],
   'webhook-dispatcher': [
     consumersOf('webhook-dispatcher'),
-    (RETRY_PARTITIONS - PARTITIONS) * BACKLOG_BYTES_MAX,
+    (RETRY_PARTITIONS - PARTITIONS) * BACKLOG_BYTES.ofPartitionMin,
     WAITING_BYTES_MAX,
     SLOTS * ANSWER_BYTES_MAX,
   ],

@@ -21,8 +21,9 @@ const LEAVE_MS_MAX = 3_000;
 /** How long a rebalance waits for running records, and then for their commit. Well below any
  * session timeout. */
 const SETTLE_MS_MAX = 1_000;
-/** Fetched bytes of one partition that may wait before it is paused. */
-export const BACKLOG_BYTES_MAX = 1024 * 1024;
+/** Fetched bytes that may wait: each partition has its part, and is paused beyond it. In it a record
+ * is found that waits behind those of an owner without room. */
+export const BACKLOG_BYTES = { all: 24 * 1024 * 1024, ofPartitionMin: 1024 * 1024 } as const;
 
 /** Parked records, as a multiple of the window; and their bytes. */
 const PARKED_PER_WINDOW = 4;
@@ -185,6 +186,11 @@ export class WindowConsumer<M> {
     return silentMs;
   }
 
+  /** Of one partition. */
+  get #backlogBytesMax(): number {
+    return Math.max(BACKLOG_BYTES.all / this.#order.length, BACKLOG_BYTES.ofPartitionMin);
+  }
+
   /** Joins the group; resolves at the first assignment. */
   async start(): Promise<void> {
     const { events } = this.#source;
@@ -296,13 +302,14 @@ export class WindowConsumer<M> {
     const window = this.#windows.get(`${batch.topic}/${batch.partition}`);
     if (!window) return;
     window.accept(batch.messages, Number(batch.highWatermark));
-    const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > BACKLOG_BYTES_MAX;
+    const isFull = window.waitingCount > this.#backlogMax || window.waitingBytes > this.#backlogBytesMax;
     if (this.#state === 'stopping' || isFull) this.#setPaused(window, true);
     this.#startRecords();
   }
 
   #resumeIfLow(window: PartitionWindow<M>): void {
-    const isLow = window.waitingCount <= this.#backlogMax / 2 && window.waitingBytes <= BACKLOG_BYTES_MAX / 2;
+    const isLow =
+      window.waitingCount <= this.#backlogMax / 2 && window.waitingBytes <= this.#backlogBytesMax / 2;
     if (window.isPaused && isLow) this.#setPaused(window, false);
   }
 
