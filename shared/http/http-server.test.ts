@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
 // Scenario: bytes that are not HTTP come on a connection whose requests are still being answered,
@@ -76,4 +76,21 @@ test('garbage in the body of the only request is answered 400', async () => {
   socket.write(`${postChunked('/')}garbage\r\n`);
   await closed;
   expect(statuses()).toEqual(['400']);
+});
+
+test('the networks of one site leave connections to others', async () => {
+  // What `remoteAddress` reads, which cannot be replaced itself.
+  const peer = jest.spyOn(Socket.prototype as never as { _getpeername: () => object }, '_getpeername');
+  const outcomes: unknown[] = [];
+  for (let network = 0; network < 8; network += 1) {
+    const path = `/${network}`;
+    peer.mockReturnValue({ address: `2001:db8:0:${network}::1` });
+    const { socket, closed } = open();
+    socket.write(get(path));
+    const outcome = Promise.race([closed.then(() => 'refused'), answerOf(path).promise.then(() => 'served')]);
+    outcomes.push(await outcome);
+  }
+  peer.mockRestore();
+  for (const answer of owed.values()) void answer.promise.then((response) => response.end());
+  expect(outcomes).toEqual([...Array(4).fill('served'), ...Array(4).fill('refused')]);
 });

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { FairShares } from '#shared/fairness/fair-shares.ts';
 import { newTraceparent, traceIdOf } from '#shared/telemetry/traceparent.ts';
-import { addressKey } from './client-address.ts';
+import { visitorOf } from './client-address.ts';
 import { Problem, problemBody } from './problem.ts';
 
 export const HTTP_TIMEOUTS_MS = {
@@ -46,8 +46,7 @@ export type HttpServer = AsyncDisposable & {
 type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
-  /** An address may have as many connections as are free: a visitor that keeps connections open, or
-   * a whole proxy. */
+  /** Shared by sites: a visitor that keeps its connections open, or a whole proxy. */
   readonly connectionsMax: number;
   /** Default `HTTP_TIMEOUTS_MS`. */
   readonly timeoutsMs?: HttpTimeouts;
@@ -84,7 +83,7 @@ export async function startHttpServer(
     requireHostHeader: false,
   });
   server.maxConnections = options.connectionsMax;
-  boundByAddress(server, options.connectionsMax);
+  boundBySite(server, options.connectionsMax);
   server.maxHeadersCount = HEADERS_MAX;
   const latest = new WeakMap<Socket, ServerResponse>();
   const pending = new WeakMap<Socket, Set<ServerResponse>>();
@@ -121,12 +120,11 @@ export async function startHttpServer(
   };
 }
 
-/** Closes connections that an address opens beyond its share, so that no address takes all
- * connections. */
-function boundByAddress(server: Server, countMax: number): void {
+/** Closes connections that a site opens beyond its share, so that none takes all of them. */
+function boundBySite(server: Server, countMax: number): void {
   const shares = new FairShares(countMax);
   server.on('connection', (socket: Socket) => {
-    const owner = addressKey(socket.remoteAddress);
+    const { accountId: owner } = visitorOf(socket.remoteAddress);
     if (shares.take(owner)) socket.once('close', () => shares.give(owner));
     else socket.destroy();
   });
