@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { hashApiKey, makeApiKey } from '#shared/contracts/apps/api-key.ts';
 import { FairTicks } from '#shared/fairness/fair-ticks.ts';
+import { InFlight } from '#shared/http/in-flight.ts';
 import type { AdmitRequest } from '#shared/stores/checks/admit.ts';
 import {
   A_CHECK,
@@ -132,6 +133,19 @@ it('bodies that wait to be taken up are counted with their memory', async () => 
   ended.abort();
   await Promise.all(sent);
   turn.mockRestore();
+});
+
+it('documents that visitors ask for count together, and those of a network as of one visitor', async () => {
+  const gateway = await start({ trustedProxies: ['127.0.0.1'] });
+  const hold = jest.spyOn(InFlight.prototype, 'holdAnswer');
+  for (const address of ['2001:db8::1', '2001:db8::2', '192.0.2.1'])
+    await gateway.get('/openapi.json', { 'x-forwarded-for': address });
+  expect(hold.mock.calls.map(([, , { visitor }]) => visitor)).toEqual([
+    { accountId: 'visitors', clientId: '2001:db8::/64' },
+    { accountId: 'visitors', clientId: '2001:db8::/64' },
+    { accountId: 'visitors', clientId: '192.0.2.1' },
+  ]);
+  hold.mockRestore();
 });
 
 it("one client app's long polls leave room for those of others", async () => {

@@ -2,9 +2,11 @@ import type { RequestListener } from 'node:http';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
 import { CHECK_PATH } from '#shared/contracts/paths.ts';
 import { type ServiceError, sentenceOf } from '#shared/errors.ts';
+import type { AppOwner } from '#shared/fairness/fair-shares.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { FairTicks } from '#shared/fairness/fair-ticks.ts';
 import { BodyReads } from '#shared/http/body-reads.ts';
+import { addressKey } from '#shared/http/client-address.ts';
 import { setClient } from '#shared/http/exchange-trace.ts';
 import { InFlight } from '#shared/http/in-flight.ts';
 import { invalidBody, overloaded, Problem, problemAnswer, retryAfter } from '#shared/http/problem.ts';
@@ -57,7 +59,9 @@ export function makeApp(deps: Services): RequestListener {
     enter(request, response) {
       echoRequestId(request, response);
       if (!inFlight.enter(response)) throw tooManyRequests();
-      noteHold(response, (bytes) => inFlight.hold(response, bytes, `visitor ${request.ip}`));
+      noteHold(response, (bytes, isDue) =>
+        inFlight.holdAnswer(response, bytes, { visitor: visitorAt(request.ip), isDue }),
+      );
     },
     startTimer(route) {
       const stop = metrics.requestSeconds.startTimer({ route });
@@ -70,6 +74,13 @@ export function makeApp(deps: Services): RequestListener {
     log: deps.log,
   });
 }
+
+/** All who have no account stand together where customers have theirs: however many addresses ask
+ * for documents and do not read them, customers' requests have their memory. */
+const visitorAt = (address: string | undefined): AppOwner => ({
+  accountId: 'visitors',
+  clientId: addressKey(address),
+});
 
 /** A budget of writes is the only one that refuses by a `ServiceError` here. */
 function ownProblemOf(error: ServiceError): Problem | undefined {

@@ -2,7 +2,11 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { InFlight } from './in-flight.ts';
 
-const aResponse = () => new EventEmitter() as ServerResponse;
+const aResponse = () => {
+  const socket = { destroy: jest.fn() };
+  return Object.assign(new EventEmitter(), { req: { socket } }) as unknown as ServerResponse;
+};
+const isCut = ({ req }: ServerResponse) => jest.mocked(req.socket.destroy).mock.calls.length > 0;
 const appOf = (accountId: string) => ({ accountId, clientId: `app_of_${accountId}` });
 
 /** A request of an account that is in flight. */
@@ -48,6 +52,36 @@ test('the memory of an answer without an owner is that of its visitor, until it 
   held[0]?.response.emit('close');
   expect(hold('visitor').isHeld).toBe(true);
   expect([hold('another').isHeld, hold().isHeld]).toEqual([true, true]);
+});
+
+test('an answer that is due takes the place of the oldest ones of its account that nobody reads', () => {
+  const inFlight = new InFlight({
+    countMax: 100,
+    bytes: { max: 2_000, ofOneMax: 100 },
+    observe: () => undefined,
+  });
+  const answer = (account: string, isDue: boolean) => {
+    const response = enter(inFlight, account);
+    return { response, isHeld: inFlight.holdAnswer(response, 100, { visitor: 'v', isDue }) };
+  };
+  const other = answer('other', true).response;
+  const body = enter(inFlight, 'greedy');
+  expect(inFlight.hold(body, 100)).toBe(true);
+  const tried = Array.from({ length: 20 }, () => answer('greedy', false));
+  const held = tried.filter(({ isHeld }) => isHeld).map(({ response }) => response);
+  expect(held.length).toBeGreaterThan(2);
+  expect(answer('greedy', true).isHeld).toBe(true);
+  expect([other, body, ...held].filter(isCut)).toEqual([held[0]]);
+  held[1]?.emit('close');
+  expect(answer('greedy', true).isHeld).toBe(true);
+  expect([other, body, ...held].filter(isCut)).toEqual([held[0]]);
+});
+
+test('an answer that is due is refused where its account has no other that is not read', () => {
+  const inFlight = make();
+  for (let i = 0; i < 2; i += 1) expect(inFlight.hold(enter(inFlight, 'a'), 100)).toBe(true);
+  const due = enter(inFlight, 'a');
+  expect(inFlight.holdAnswer(due, 100, { visitor: 'v', isDue: true })).toBe(false);
 });
 
 test('refuses requests beyond the number, of owners and of unknown senders', () => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
+import { accountOf, FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
 
 type Options = {
   /** Requests of owners answered at once, and of senders that are not known. */
@@ -26,6 +26,8 @@ type Entry = { owner?: Owner; holder?: Owner; bytes: number };
 export class InFlight {
   readonly #options: Options;
   readonly #entries = new Map<ServerResponse, Entry>();
+  /** Whose answers are counted, the oldest first. */
+  readonly #answered = new Set<ServerResponse>();
   readonly #shares: FairShares;
   readonly #bytes: FairShares | undefined;
 
@@ -70,6 +72,36 @@ export class InFlight {
     return true;
   }
 
+  /**
+   * As `hold`, for an answer, until the client has read it.
+   *
+   * @param isDue whether older answers of the account make room for it: their connections are closed
+   */
+  holdAnswer(
+    response: ServerResponse,
+    bytes: number,
+    { visitor, isDue }: { readonly visitor: Owner; readonly isDue: boolean },
+  ): boolean {
+    const account = accountOf(this.#entries.get(response)?.owner ?? visitor);
+    while (!this.hold(response, bytes, visitor)) {
+      const oldest = isDue ? this.#oldestAnswerOf(account) : undefined;
+      if (oldest === undefined) return false;
+      this.leave(oldest);
+      // An answer behind another one on its connection would keep its text if only it were
+      // destroyed.
+      oldest.req.socket.destroy();
+    }
+    this.#answered.add(response);
+    return true;
+  }
+
+  #oldestAnswerOf(account: string): ServerResponse | undefined {
+    return this.#answered.values().find((response) => {
+      const holder = this.#entries.get(response)?.holder;
+      return holder !== undefined && accountOf(holder) === account;
+    });
+  }
+
   /** The request needs its body no more. */
   free(response: ServerResponse): void {
     const entry = this.#entries.get(response);
@@ -81,6 +113,7 @@ export class InFlight {
   /** Counts a request out, at the latest when its connection closes. */
   leave(response: ServerResponse): void {
     this.free(response);
+    this.#answered.delete(response);
     const entry = this.#entries.get(response);
     if (!this.#entries.delete(response)) return;
     if (entry?.owner !== undefined) this.#shares.give(entry.owner);

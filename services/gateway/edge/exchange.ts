@@ -12,8 +12,11 @@ type Locals = {
   headers?: Record<string, string>;
   mode?: Delivery['mode'];
   access?: Access;
-  hold?: (bytes: number) => boolean;
+  hold?: HoldAnswer;
 };
+
+/** Counts a large answer; false if there is no room. `isDue`: older ones make room for it. */
+type HoldAnswer = (bytes: number, isDue: boolean) => boolean;
 
 /** Smaller answers cost less than their connection. */
 const LARGE_ANSWER_BYTES = 16 * 1024;
@@ -39,7 +42,7 @@ export function noteMode(response: Response, mode: Delivery['mode']): void {
 export const modeOf = (response: Response): Delivery['mode'] | 'none' => localsOf(response).mode ?? 'none';
 
 /** Notes by what a large answer is counted until the client has read it. */
-export function noteHold(response: Response, hold: (bytes: number) => boolean): void {
+export function noteHold(response: Response, hold: HoldAnswer): void {
   localsOf(response).hold = hold;
 }
 
@@ -74,7 +77,7 @@ export function begin(response: Response, status: number, type: string, headers:
  * Writes a whole answer, all of its headers at once: Node is far slower where they are set one by
  * one.
  *
- * @throws Problem `overloaded` if too many large answers to reads have not been read yet
+ * @throws Problem `overloaded` if too many large answers have not been read yet
  */
 export function send(
   response: Response,
@@ -85,9 +88,9 @@ export function send(
 ): void {
   const length = Buffer.byteLength(body);
   const { hold } = localsOf(response);
-  // What a request has changed is told in any case.
-  const isHeld = length > LARGE_ANSWER_BYTES && response.req.method === 'GET';
-  if (isHeld && hold?.(length) === false)
+  // What a request has changed is told, if need be in place of older answers.
+  const isDue = response.req.method !== 'GET';
+  if (length > LARGE_ANSWER_BYTES && hold?.(length, isDue) === false)
     throw overloaded('Too many of your answers have not been read yet.');
   begin(response, status, type, { 'content-length': String(length), ...headers });
   // As many bytes as characters: plain ASCII, which Node writes in one piece with the headers and
