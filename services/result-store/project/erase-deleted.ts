@@ -91,7 +91,7 @@ export function makeEraseDeleted(deps: Dependencies) {
   const forgetWatch = async (ended: Watch): Promise<boolean> => {
     const uid = watchUid(ended);
     if ((await deps.watchMembers.figures(uid)).members > 0) return false;
-    await deps.followed.follow(ended, []);
+    await deps.followed.forget(ended);
     await deps.sweeps.forget(uid);
     await deps.watchChains.forget(uid);
     await deps.watchMembers.forget(uid);

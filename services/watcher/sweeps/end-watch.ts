@@ -38,7 +38,7 @@ export async function endWatch(deps: Dependencies, watch: Watch): Promise<boolea
     await deps.watches.setDue(uid, deps.now() + CONTINUE_MS);
     return false;
   }
-  await deps.followed.follow(watch, []);
+  await deps.followed.forget(watch);
   await deps.sweeps.forget(uid);
   await deps.chains.forget(uid);
   await deps.members.forget(uid);

@@ -91,6 +91,7 @@ function makeWorld(
     },
     followed: {
       follow: async () => undefined,
+      forget: async () => undefined,
       chainsOf: async () => new Map(over.followedAt === undefined ? [] : [[1, NOW]]),
     },
     chains: {

@@ -25,19 +25,19 @@ export const makeSweepSoon =
 export type SweepSoon = ReturnType<typeof makeSweepSoon>;
 
 /**
- * Whether a watch is about the contract of a transfer. Which contracts it follows is asked first,
- * because a rule set is large. After a loss of Redis the rule set decides, until the watch is
- * processed again.
+ * Whether a watch is about the contract of a transfer. After a loss of Redis its rule set decides,
+ * until the watch is processed again. Otherwise none is read, because it is large.
+ *
+ * @param isFollowed whether it is followed for the watch, if that is known
  */
 export async function isAbout(
-  { followed, ruleSets }: Stores,
+  { ruleSets }: Pick<Stores, 'ruleSets'>,
   watch: Watch,
-  transfer: Missed,
+  { chainId, contractAddress, blockTag }: Missed,
+  isFollowed: boolean | undefined,
 ): Promise<boolean> {
-  const isFollowed = await followed.isFollowedBy(watchUid(watch), transfer);
   if (isFollowed !== undefined) return isFollowed;
   const ruleSet = await ruleSets.read(watch.clientId, watch.ruleSet);
-  const { chainId, contractAddress, blockTag } = transfer;
   return (
     watch.blockTag === blockTag &&
     ruleSet !== undefined &&
@@ -63,7 +63,11 @@ export async function sweepFollowers(
         watch.blockTag === missed.blockTag &&
         !isNewWatch(watch, deps.now()),
     );
-    const areFollowers = await Promise.all(active.map((watch) => isAbout(deps, watch, missed)));
-    for (const [index, watch] of active.entries()) if (areFollowers[index]) await deps.sweepSoon(watch);
+    const areFollowing = await Promise.all(
+      active.map((watch) => deps.followed.isFollowedBy(watchUid(watch), missed)),
+    );
+    // One after the other: a rule set is large.
+    for (const [index, watch] of active.entries())
+      if (await isAbout(deps, watch, missed, areFollowing[index])) await deps.sweepSoon(watch);
   }
 }

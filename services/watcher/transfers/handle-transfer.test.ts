@@ -5,6 +5,8 @@ import type { Draw } from '#shared/fairness/throttle.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
 import { aMember, atSecond, aWatch } from '../../../test/support/builders/a-watch.ts';
+import { partially } from '../../../test/support/builders/partially.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { ChecksToRequest } from '../stores.ts';
 import { MEMBERS_OF_WALLET_MAX, makeHandleTransfer } from './handle-transfer.ts';
 
@@ -134,6 +136,22 @@ test.each([
 test('a transfer of a contract that the watch does not follow makes no member due, and no rule set is read', async () => {
   const spam = { ...TRANSFER, contractAddress: `0x${'5b'.repeat(20)}` };
   expect(await handle(spam, aWatch())).toEqual(NOTHING);
+});
+
+test('of all watches that have a wallet, only those that follow the contract are read', async () => {
+  const uids = ['app_1/a/1', 'app_2/b/1', 'app_3/c/1'];
+  const read: string[] = [];
+  const deps = partially<Dependencies>({
+    watches: { readByUid: async (uid) => void read.push(uid) },
+    followed: { isFollowedBy: async (uid) => uid === uids[1] },
+    members: {
+      async *ofWallet() {
+        yield uids.map((uid) => ({ watchUid: uid, memberId }));
+      },
+    },
+  });
+  await makeHandleTransfer(deps)(TRANSFER, {} as RecordContext);
+  expect(read).toEqual([uids[1]]);
 });
 
 test('while Redis has lost which contracts are followed, the rule set says whether a transfer makes members due', async () => {

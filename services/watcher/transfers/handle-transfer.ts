@@ -30,21 +30,34 @@ export function makeHandleTransfer(deps: Dependencies): Handler<ChainTransferred
   return async function handleTransfer(transfer) {
     const { account } = transfer;
     if (account === undefined) return sweepFollowers(deps, transfer);
-    for await (const names of deps.members.ofWallet(account, MEMBERS_OF_WALLET_MAX + 1))
-      for (const [uid, memberIds] of groupByWatch(names)) await checkMembers(deps, transfer, uid, memberIds);
+    for await (const names of deps.members.ofWallet(account, MEMBERS_OF_WALLET_MAX + 1)) {
+      const watches = [...groupByWatch(names)];
+      // Another client may follow a contract that these watches are not about, and send its tokens
+      // to any wallet: no more is asked about them.
+      const areFollowing = await Promise.all(
+        watches.map(([uid]) => deps.followed.isFollowedBy(uid, transfer)),
+      );
+      for (const [index, [uid, memberIds]] of watches.entries())
+        if (areFollowing[index] !== false)
+          await checkMembers(deps, transfer, { uid, memberIds, isFollowed: areFollowing[index] });
+    }
   };
 }
+
+type MembersOfWallet = {
+  readonly uid: string;
+  readonly memberIds: readonly string[];
+  /** Whether the contract is followed for the watch, if that is known. */
+  readonly isFollowed: boolean | undefined;
+};
 
 async function checkMembers(
   deps: Dependencies,
   transfer: ChainTransferred,
-  uid: string,
-  memberIds: readonly string[],
+  { uid, memberIds, isFollowed }: MembersOfWallet,
 ): Promise<void> {
   const watch = await deps.watches.readByUid(uid);
-  // Another client may follow a contract that this watch is not about, and send its tokens to any
-  // wallet.
-  if (!watch?.follow || !(await isAbout(deps, watch, transfer))) return;
+  if (!watch?.follow || !(await isAbout(deps, watch, transfer, isFollowed))) return;
   const { account, blockNumber } = transfer;
   if (account !== undefined) await deps.followed.withdrawSilent(uid, { ...transfer, account, blockNumber });
   const draws = [{ budget: TRANSFER_CHECKS, owner: watch.accountId, count: memberIds.length }];

@@ -7,6 +7,7 @@ import {
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
 import { LUA_HAS_ROOM } from '#shared/fairness/fair-shares.ts';
+import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { makeScript, REQUIRE_VIEW } from '#shared/redis/script.ts';
 import { logLeaseKey } from './log-positions.ts';
@@ -20,6 +21,8 @@ export type FollowedContract = {
   readonly blockTag: BlockTag;
 };
 
+type FollowingWatch = Pick<Watch, 'accountId' | 'clientId' | 'watchId' | 'createdAt'>;
+
 const FollowingState = z.object({
   state: z.enum(['live', 'sweeps-only']),
   /** In plain words: for `sweeps-only` the cause, for `live` what following cannot see. */
@@ -29,8 +32,10 @@ export type FollowingState = z.infer<typeof FollowingState>;
 
 const chainKey = (chainId: number | string): string => `followed:${chainId}`;
 const stateKey = (chainId: number | string): string => `following:${chainId}`;
-/** By contract that is followed for the watch, since when. */
+/** By contract that is followed for the watch, since when; and `KNOWN`. */
 const sinceKey = (uid: string): string => `followed-since:${uid}`;
+/** The field that tells a watch without contracts from one of which Redis has lost them. */
+const KNOWN = '-';
 const silentKey = (uid: string): string => `followed-silent:${uid}`;
 /** The reader of logs starts with a contract within seconds after a watch wants it followed. */
 const START_MS_MAX = 120_000;
@@ -46,11 +51,11 @@ const SilentChange = z.object({
 export type SilentChange = z.infer<typeof SilentChange>;
 
 /**
- * KEYS: contracts of the watch, silent changes of it. ARGV: uid, account, then the watch's
- * contracts from now on (`chainId/address`). A chain's hash counts the watches of each contract,
- * and one for each account and for each app those of its watches. The places of a chain are shared
- * under the rule of `FairShares`: a contract for which the owner has no room is left out, unless it
- * is followed already.
+ * KEYS: contracts of the watch, silent changes of it. ARGV: uid, account, `KNOWN` or '' for a watch
+ * that is gone, then the watch's contracts from now on (`chainId/address`). A chain's hash counts
+ * the watches of each contract, and one for each account and for each app those of its watches. The
+ * places of a chain are shared under the rule of `FairShares`: a contract for which the owner has
+ * no room is left out, unless it is followed already.
  */
 const FOLLOW = `${REQUIRE_VIEW}${LUA_HAS_ROOM}
 local app = string.match(ARGV[1], '^[^/]*')
@@ -65,7 +70,9 @@ local function release(key, contract)
   return true
 end
 local wanted = {}
-for i = 3, #ARGV do wanted[ARGV[i]] = true end
+wanted['${KNOWN}'] = true
+for i = 4, #ARGV do wanted[ARGV[i]] = true end
+if ARGV[3] == '' then redis.call('HDEL', KEYS[1], '${KNOWN}') else redis.call('HSET', KEYS[1], '${KNOWN}', '0') end
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
   if not wanted[name] then
     redis.call('HDEL', KEYS[1], name)
@@ -76,7 +83,7 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
     if release(ofChain, contract) then redis.call('HDEL', states, contract) end
   end
 end
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local ofChain, ofAccount, ofApp, contract = places(ARGV[i])
   local counts = { redis.call('HLEN', ofChain), redis.call('HLEN', ofAccount), redis.call('HLEN', ofApp) }
   local isAllowed = redis.call('HEXISTS', ofChain, contract) == 1
@@ -90,6 +97,12 @@ end
 return 1
 `;
 
+/** KEYS: contracts of the watch. ARGV: contract. Nothing, not even `KNOWN`: -1. */
+const IS_FOLLOWED = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 1 end
+return redis.call('EXISTS', KEYS[1]) - 1
+`;
+
 /** KEYS: contracts of the watch. ARGV: now. */
 const NOTE_MISSED = `${REQUIRE_VIEW}
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do redis.call('HSET', KEYS[1], name, ARGV[1]) end
@@ -98,30 +111,33 @@ return 1
 
 export function makeFollowedContracts(redis: Redis) {
   const follow = makeScript<number>(redis, FOLLOW);
+  const isFollowed = makeBatchedScript<number>(redis, IS_FOLLOWED);
   const noteMissed = makeScript<number>(redis, NOTE_MISSED);
   return {
-    /** Says which contracts a watch is about: none to end it. */
-    async follow(
-      watch: Pick<Watch, 'accountId' | 'clientId' | 'watchId' | 'createdAt'>,
-      contracts: readonly FollowedContract[],
-    ): Promise<void> {
+    /** Says which contracts a watch is about. */
+    async follow(watch: FollowingWatch, contracts: readonly FollowedContract[]): Promise<void> {
       const uid = watchUid(watch);
       const names = contracts.slice(0, FOLLOWED_PER_WATCH_MAX).map(nameOf);
-      await follow([sinceKey(uid), silentKey(uid)], [uid, watch.accountId, ...names]);
+      await follow([sinceKey(uid), silentKey(uid)], [uid, watch.accountId, KNOWN, ...names]);
     },
-    /** Whether a contract is followed for a watch; undefined if no contract is, or if Redis has
-     * lost which. */
-    isFollowedBy: (uid: string, contract: FollowedContract): Promise<boolean | undefined> =>
-      inStore(async () => {
-        if ((await redis.hexists(sinceKey(uid), nameOf(contract))) === 1) return true;
-        return (await redis.exists(sinceKey(uid))) === 1 ? false : undefined;
-      }),
+    /** Nothing is followed for a watch that is gone. */
+    async forget(watch: FollowingWatch): Promise<void> {
+      const uid = watchUid(watch);
+      await follow([sinceKey(uid), silentKey(uid)], [uid, watch.accountId, '']);
+    },
+    /** Whether a contract is followed for a watch; undefined if Redis has lost which are. Anyone's
+     * transfer asks it of every watch that has the wallet: such questions share one command. */
+    async isFollowedBy(uid: string, contract: FollowedContract): Promise<boolean | undefined> {
+      const answer = await isFollowed([sinceKey(uid)], [nameOf(contract)]);
+      return answer < 0 ? undefined : answer === 1;
+    },
     /** By chain on which a watch follows contracts, since when it does, or may have missed no transfer,
      * epoch ms. */
     chainsOf: (uid: string): Promise<ReadonlyMap<number, number>> =>
       inStore(async () => {
         const since = new Map<number, number>();
         for (const [name, atMs] of Object.entries(await redis.hgetall(sinceKey(uid)))) {
+          if (name === KNOWN) continue;
           const chainId = Number.parseInt(name, 10);
           since.set(chainId, Math.min(since.get(chainId) ?? Infinity, Number(atMs)));
         }

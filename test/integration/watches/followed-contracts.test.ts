@@ -33,7 +33,7 @@ const named = (clientId: string, watchId = 'w', accountId = clientId) => ({
 });
 
 test('one client app cannot take the contract slots of a chain that other apps need', async () => {
-  const { follow, list, states } = makeFollowedContracts(connection.redis);
+  const { follow, forget, list, states } = makeFollowedContracts(connection.redis);
   const followed = async () => (await list(CHAIN_ID)).length;
   const tooMany = {
     state: 'sweeps-only',
@@ -53,18 +53,18 @@ test('one client app cannot take the contract slots of a chain that other apps n
   await follow(named('greedy', `w${watches - 1}`), contracts(OF_ONE_APP, WATCH_CONTRACTS));
   expect(await followed()).toBe(OF_ONE_APP + 2);
 
-  for (let i = 0; i < watches; i++) await follow(named('greedy', `w${i}`), []);
-  await follow(named('other'), []);
+  for (let i = 0; i < watches; i++) await forget(named('greedy', `w${i}`));
+  await forget(named('other'));
   expect(await connection.redis.keys('follow*')).toEqual([]);
 });
 
 test('an account takes the places of one account, however many client apps it has', async () => {
-  const { follow, list } = makeFollowedContracts(connection.redis);
+  const { follow, forget, list } = makeFollowedContracts(connection.redis);
   const watches = Array.from({ length: 14 * 3 }, (_, i) => named(`app-${i % 14}`, `w${i}`, 'greedy'));
   for (const [i, watch] of watches.entries())
     await follow(watch, contracts(i * WATCH_CONTRACTS, WATCH_CONTRACTS));
   expect(await list(CHAIN_ID)).toHaveLength(375);
-  for (const watch of watches) await follow(watch, []);
+  for (const watch of watches) await forget(watch);
   expect(await connection.redis.keys('follow*')).toEqual([]);
 });
 
@@ -84,7 +84,7 @@ test('several accounts leave a quarter of the places: an account that follows no
 });
 
 test('the states of many contracts cost as few commands as those of one', async () => {
-  const { follow, setStates, states } = makeFollowedContracts(connection.redis);
+  const { follow, forget, setStates, states } = makeFollowedContracts(connection.redis);
   const commandCount = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await connection.redis.info('stats'))?.[1]);
   const asked = contracts(0, WATCH_CONTRACTS);
@@ -104,11 +104,11 @@ test('the states of many contracts cost as few commands as those of one', async 
     { state: 'live' },
     { state: 'sweeps-only', reason: 'too busy' },
   ]);
-  await follow(named('app'), []);
+  await forget(named('app'));
 });
 
 test('a contract is followed for a watch under one block tag, until the watch is about others', async () => {
-  const { follow, isFollowedBy } = makeFollowedContracts(connection.redis);
+  const { follow, forget, isFollowedBy, chainsOf } = makeFollowedContracts(connection.redis);
   await follow(named('app'), [contract(0)]);
   const areFollowed = () =>
     Promise.all(
@@ -117,12 +117,16 @@ test('a contract is followed for a watch under one block tag, until the watch is
       ),
     );
   expect(await areFollowed()).toEqual([true, false, false]);
+  // Which is known, unlike after a loss of Redis.
   await follow(named('app'), []);
+  expect(await areFollowed()).toEqual([false, false, false]);
+  expect((await chainsOf('app/w/1')).size).toBe(0);
+  await forget(named('app'));
   expect(await areFollowed()).toEqual([undefined, undefined, undefined]);
 });
 
 test('a change that a sweep found without a transfer is the contract’s reason, until a transfer tells of it', async () => {
-  const { follow, states, setStates, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
+  const { follow, forget, states, setStates, noteMissed, noteSilent, withdrawSilent } = makeFollowedContracts(
     connection.redis,
   );
   const [uid, account] = ['app/silent/1', `0x${'aa'.repeat(20)}`];
@@ -159,6 +163,6 @@ test('a change that a sweep found without a transfer is the contract’s reason,
   expect(await reasonOf()).toBeUndefined();
 
   await noteSilent(uid, one, change, followedAt + 900_000);
-  await follow(named('app', 'silent'), []);
+  await forget(named('app', 'silent'));
   expect(await connection.redis.keys(`*${uid}`)).toEqual([]);
 });
