@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { waitUntil } from '../../test/support/wait-until.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
 // Scenario: bytes that are not HTTP come on a connection whose requests are still being answered,
@@ -52,9 +54,7 @@ test.each([
     const { socket, closed, statuses } = open();
     socket.write(get('/'));
     const response = await answerOf('/').promise;
-    socket.write(next);
-    if (next !== '') await answerOf('/next').promise;
-    socket.write('garbage\r\n\r\n');
+    socket.write(`${next}garbage\r\n\r\n`);
     await closed;
     response.end('late');
     expect(statuses()).toEqual([]);
@@ -93,4 +93,37 @@ test('the networks of one site leave connections to others', async () => {
   peer.mockRestore();
   for (const answer of owed.values()) void answer.promise.then((response) => response.end());
   expect(outcomes).toEqual([...Array(4).fill('served'), ...Array(4).fill('refused')]);
+});
+
+test('a request is handled once those before it on its connection have been answered', async () => {
+  const { socket, statuses } = open();
+  const [other, one] = [open(), answerOf('/one').promise];
+  socket.write(get('/one') + get('/two') + get('/three'));
+  other.socket.write(get('/other'));
+  (await answerOf('/other').promise).end();
+  const handled = () => [...owed.keys()];
+  expect((await one).req.url).toBe('/one');
+  expect(handled()).toEqual(['/one', '/other']);
+  (await one).end();
+  (await answerOf('/two').promise).end();
+  (await answerOf('/three').promise).end();
+  await waitUntil('three answers', () => statuses().length === 3);
+});
+
+test('a request whose connection ends before its turn is not handled', async () => {
+  const { socket, closed } = open();
+  socket.write(get('/one') + get('/two'));
+  const first = await answerOf('/one').promise;
+  socket.destroy();
+  await closed;
+  await once(first, 'close');
+  await setImmediate();
+  expect([...owed.keys()]).toEqual(['/one']);
+});
+
+test('a connection that sends many requests before it has read an answer is closed', async () => {
+  const { socket, closed } = open();
+  socket.write(get('/').repeat(1_000));
+  await closed;
+  expect([...owed.keys()]).toEqual(['/']);
 });

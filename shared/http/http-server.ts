@@ -31,6 +31,9 @@ export const HTTP_TIMEOUTS_MS = {
 } as const;
 export type HttpTimeouts = { readonly [Name in keyof typeof HTTP_TIMEOUTS_MS]: number };
 const HEADERS_MAX = 100;
+/** Requests of a connection that have no answer yet. A chunk of 64 KiB holds more than a thousand;
+ * usual clients send one. */
+const PIPELINED_MAX = 32;
 /** The longest interval between two checks for connections that are late. */
 const SWEEP_MS_MAX = 1_000;
 const IDLE_SWEEP_MS = 50;
@@ -67,8 +70,10 @@ export function setOwnDeadline(request: IncomingMessage): void {
 }
 
 /**
- * Serves HTTP/1.1; bytes that are not an HTTP request get a problem document too. Disposal: waits
- * `readinessLeadMs`, closes the listener, lets the requests under way finish.
+ * Serves HTTP/1.1; bytes that are not an HTTP request get a problem document too. The requests of a
+ * connection are handled one after the other: a client that sends many at once takes a turn of the
+ * event loop for each, and those that wait hold nothing. Disposal: waits `readinessLeadMs`, closes
+ * the listener, lets the requests under way finish.
  */
 export async function startHttpServer(
   listener: RequestListener,
@@ -88,16 +93,27 @@ export async function startHttpServer(
   const latest = new WeakMap<Socket, ServerResponse>();
   const pending = new WeakMap<Socket, Set<ServerResponse>>();
   server.on('request', ({ socket }, response) => {
-    latest.set(socket, response);
     const ofSocket = pending.get(socket) ?? new Set();
+    if (socket.destroyed || ofSocket.size >= PIPELINED_MAX) return void socket.destroy();
+    latest.set(socket, response);
     pending.set(socket, ofSocket.add(response));
-    response.once('close', () => ofSocket.delete(response));
+    response.once('close', () => {
+      ofSocket.delete(response);
+      // The connections take turns: each carries one request at a time.
+      if (ofSocket.size > 0) setImmediate(() => serveNext(ofSocket));
+    });
     // Emitted when the handler has ended the answer. Node replaces the timeout once the socket has
     // taken all of it.
     response.once('prefinish', () => socket.setTimeout(timeoutsMs.answer));
+    serveNext(ofSocket);
   });
-  // After the one above, because it may end its answer at once.
-  server.on('request', listener);
+  const served = new WeakSet<ServerResponse>();
+  const serveNext = (pending: ReadonlySet<ServerResponse>): void => {
+    const [next] = pending;
+    if (next === undefined || served.has(next) || next.req.socket.destroyed) return;
+    served.add(next);
+    listener(next.req, next);
+  };
   server.on('clientError', (error, socket: Socket) =>
     answerClientError(error, socket, { last: latest.get(socket), pending: pending.get(socket) }, options),
   );
