@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
 import { jwksOf, parsePublicRing, publicRingOf } from '#shared/proof-keys.ts';
 import { A_CHECK, aResult, NOW_MS } from '../../test/support/fakes/fake-gateway.ts';
 import { fakeGateways, problemOf } from '../../test/support/fakes/fake-gateways.ts';
@@ -30,6 +31,24 @@ describe('a poll', () => {
       expect(response.status).toBe(200);
       expect(await response.text()).toBe(aResult(id, { status }));
     }
+  });
+
+  it('answers with a large result in its turn among the lists, and with a small one at once', async () => {
+    const gateway = await start();
+    const turns = jest.spyOn(FairTaskQueue.prototype, 'run');
+    const answers = [];
+    for (const blob of ['small', 'large'.repeat(10_000)]) {
+      const id = gateway.ids.makeId(gateway.ids.makeSeed(), NOW_MS, 'bulk', 'app_1');
+      gateway.complete(id, aResult(id, { blob }));
+      const response = await gateway.get(path(id));
+      expect(await response.text()).toBe(aResult(id, { blob }));
+      answers.push([response.status, turns.mock.calls.map(([owner]) => owner)]);
+    }
+    expect(answers).toEqual([
+      [200, []],
+      [200, [expect.objectContaining({ clientId: 'app_1' })]],
+    ]);
+    turns.mockRestore();
   });
 
   it('answers the same 404 for an id that was never issued and for one of another client', async () => {

@@ -17,8 +17,8 @@ import type { Bounds, ReadBody, Services } from './dependencies.ts';
 import { addHeaders, modeOf, noteHold, type Request, type Response, send } from './edge/exchange.ts';
 import { makeRoutes } from './routes.ts';
 
-/** Large documents, and lists of documents, answered at once, of all client apps; each holds up to
- * four rule sets of 250 KB, parsed. */
+/** Large documents and results, and lists of documents, answered at once, of all client apps; each
+ * holds up to four rule sets of 250 KB, parsed. */
 const DOCUMENT_LISTS_MAX = 8;
 const DOCUMENT_LISTS_WAITING_MAX = 128;
 

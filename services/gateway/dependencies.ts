@@ -47,6 +47,8 @@ export type Services = {
   readonly publishCheck: PublishCheck;
   /** Refunds charges of checks that are never published. */
   readonly refund: Admitter['release'];
+  /** Of a large result its bytes alone: it is read by `readResult`, in `documentLists`. */
+  readonly findResult: (requestId: string) => Promise<string | number | undefined>;
   readonly readResult: (requestId: string) => Promise<string | undefined>;
   readonly waiters: Pick<Waiters, 'wait' | 'hasRoom'>;
   readonly ids: RequestIds;

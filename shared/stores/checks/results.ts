@@ -19,8 +19,8 @@ import {
 import { monthCounterKey } from './admit.ts';
 import { checkLogKey, LUA_LOG_CHECK } from './check-log.ts';
 
-/** The gateway reads larger results itself: Redis buffers every message that a subscriber has not
- * read yet. */
+/** Larger results are read alone, and not together with others: Redis buffers every message that a
+ * subscriber has not read yet, and a whole answer before it sends it. */
 const RESULT_BYTES_MAX = 16_384;
 const SEPARATOR = ' ';
 
@@ -116,6 +116,12 @@ local acceptedAtMs = 0
 ${REQUIRE_RESULTS}return false
 `;
 
+/** The result, or the number of its bytes if it is large. */
+const FIND = `${REQUIRE_VIEW}
+local bytes = redis.call('STRLEN', KEYS[1])
+return bytes > ${RESULT_BYTES_MAX} and bytes or redis.call('GET', KEYS[1])
+`;
+
 /** KEYS: result, the reply channels that wait for it. ARGV: channel, for how long. */
 const REQUEST_NOTICE = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[1])
@@ -150,15 +156,22 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
   const save = makeBatchedScript<string | null>(redis, SAVE_IF_ABSENT);
   const requestNotice = makeBatchedScript<string | null>(redis, REQUEST_NOTICE);
   const has = makeBatchedScript<number>(redis, viewCommand('EXISTS'));
-  const find = makeBatchedScript<string | null>(redis, viewCommand('GET'));
+  const find = makeBatchedScript<string | number | null>(redis, FIND);
+  const get = makeScript<string | null>(redis, viewCommand('GET'));
   const read = makeScript<string | null>(redis, READ);
-  const findOne = async (requestId: string): Promise<string | undefined> =>
+  const findOne = async (requestId: string): Promise<string | number | undefined> =>
     (await find([resultKey(requestId)], [])) ?? undefined;
   const readMany = async (requestIds: readonly string[]): Promise<(string | undefined)[]> => {
-    const found: (string | undefined)[] = [];
-    for (let i = 0; i < requestIds.length; i += READ_MANY_MAX)
-      found.push(...(await Promise.all(requestIds.slice(i, i + READ_MANY_MAX).map(findOne))));
-    return found;
+    const results: (string | undefined)[] = [];
+    for (let i = 0; i < requestIds.length; i += READ_MANY_MAX) {
+      const ids = requestIds.slice(i, i + READ_MANY_MAX);
+      const found = await Promise.all(ids.map(findOne));
+      for (const [index, id] of ids.entries()) {
+        const one = found[index];
+        results.push(typeof one === 'number' ? ((await get([resultKey(id)], [])) ?? undefined) : one);
+      }
+    }
+    return results;
   };
   return {
     /**
@@ -200,7 +213,7 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
     read: async (requestId: string): Promise<string | undefined> =>
       (await read([resultKey(requestId)], [])) ?? undefined,
     /** The same for a poll: a result that a replay has not brought back is one to come. Polls that come
-     * together share one command. */
+     * together share one command; of a large result it tells the bytes alone, and `read` has it. */
     find: findOne,
     /** Whether a body is stored, without its bytes: many such questions share one command. */
     has: async (requestId: string): Promise<boolean> => (await has([resultKey(requestId)], [])) === 1,

@@ -62,6 +62,11 @@ test('the first stored result wins, byte for byte, and later saves return it', a
   expect(await results.saveIfAbsent(savingOf({ ...first, resultJson: '{"n":2}' }))).toBe('{"n":1}');
   expect(await results.read(first.requestId)).toBe('{"n":1}');
   expect(await results.readMany(['unknown', first.requestId])).toEqual([undefined, '{"n":1}']);
+  const large = { ...first, requestId: 'large', resultJson: JSON.stringify('x'.repeat(20_000)) };
+  await results.saveIfAbsent(savingOf(large));
+  expect(await results.readMany(['large', first.requestId])).toEqual([large.resultJson, '{"n":1}']);
+  const polled = await Promise.all(['unknown', first.requestId, 'large'].map(results.find));
+  expect(polled).toEqual([undefined, '{"n":1}', large.resultJson.length]);
   const found = await Promise.all(['unknown', first.requestId].map(results.has));
   expect(found).toEqual([false, true]);
 });

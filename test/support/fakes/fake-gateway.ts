@@ -174,6 +174,10 @@ export async function startFakeGateway(options: FakeOptions = {}) {
   const retentionMs = { interactive: HOUR_MS, bulk: 72 * HOUR_MS, batch: 72 * HOUR_MS };
   const syncDeadlineMs = options.syncDeadlineMs ?? 1_000;
   const readResult = async (requestId: string) => results.get(requestId);
+  const findResult = async (requestId: string) => {
+    const result = results.get(requestId);
+    return result !== undefined && result.length > 16_384 ? result.length : result;
+  };
   const authenticator = makeAuthenticator({
     findKey: options.findKey ?? (async (hash) => holderOf(app, hash)),
     now: () => NOW_MS,
@@ -207,6 +211,7 @@ export async function startFakeGateway(options: FakeOptions = {}) {
     batches,
     batchWaiters,
     streamResults: makeStreamResults(batches, options.streamBounds),
+    findResult,
     readResult,
     waiters,
     ids,
