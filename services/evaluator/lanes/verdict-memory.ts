@@ -15,9 +15,9 @@ type Repeat = 'same' | 'granted-to-denied' | 'denied-to-granted';
  * A hash table of fixed size, without keys: the digest of a question selects its slot, and a tag of
  * 31 other bits of it identifies the question in the slot. A newer question overwrites the older
  * one. Two questions in the same slot are confused with a probability of 2⁻³¹, or if somebody makes
- * them so: the digest is quick, not cryptographic, and only figures depend on it. It covers only the
- * verdicts of this process, so its counts give the share of repeats that flipped, not totals over
- * all evaluators.
+ * them so: the digest is quick, not cryptographic, and only figures depend on it. It covers the
+ * verdicts of this process alone, so its counts give the share of repeats that flipped, not totals
+ * over all evaluators.
  *
  * @example
  * const note = new VerdictMemory().ofCheck(check);
@@ -47,8 +47,8 @@ export class VerdictMemory {
 
 type Digest = readonly [place: number, name: number];
 
-/** Two FNV-1a digests of 32 bits, by different primes, that continue the given ones; upper and lower
- * case are the same. */
+/** Two FNV-1a digests of 32 bits, by different odd factors, that continue the given ones; upper and
+ * lower case are the same. */
 function digest(text: string, [place, name]: Digest = [0x811c9dc5, 0x9e3779b9]): Digest {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at) | 0x20;

@@ -158,8 +158,8 @@ export function makeReadCounter(
 }
 
 /**
- * How many reads the rules need at most, for many persons. No list of ids is expanded, so it costs a
- * fraction of counting; equal reads are found where several rules name the same token and ids.
+ * How many reads the rules need at most, for many persons. No list of ids is expanded, so it costs
+ * a fraction of counting; equal reads are found where several rules name the same token and ids.
  *
  * @example
  * makeReadBound([erc20, { ...erc20, minToken: '7' }])({ account }); // 1

@@ -124,7 +124,8 @@ export class PartitionWindow<M> {
 
   /**
    * The first waiting record whose owner has room: one whose owner has none does not hold up those
-   * of other owners behind it. The records of one owner keep their order, and so do those of one key.
+   * of other owners behind it. The records of one owner keep their order, and so do those of one
+   * key.
    *
    * @param mayLook whether to look at one more record behind one without room
    */

@@ -21,8 +21,8 @@ const LEAVE_MS_MAX = 3_000;
 /** How long a rebalance waits for running records, and then for their commit. Well below any
  * session timeout. */
 const SETTLE_MS_MAX = 1_000;
-/** Fetched bytes that may wait: each partition has its part, and is paused beyond it. In it a record
- * is found that waits behind those of an owner without room. */
+/** Fetched bytes that may wait: each partition has its part, and is paused beyond it. In its part a
+ * record is found that waits behind those of an owner without room. */
 export const BACKLOG_BYTES = { all: 24 * 1024 * 1024, ofPartitionMin: 1024 * 1024 } as const;
 
 /** Parked records, as a multiple of the window; and their bytes. */

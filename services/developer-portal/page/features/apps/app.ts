@@ -21,7 +21,7 @@ import { Quickstart } from './quickstart.ts';
 import { Scope } from './scope.ts';
 import { Settings } from './settings.ts';
 
-/** A page, and the operation that it is for if it is for one: who may not use that does not see it. */
+/** A page, and the operation that it is for, if any: who may not use that does not see it. */
 type Page = { name: string; page: object; needs?: string };
 /** A page of the menu, with the pages of one item and of a new one. */
 export type Section = Page & { path: string; item?: object; making?: Page };
