@@ -75,7 +75,7 @@ export class InFlight {
   /**
    * As `hold`, for an answer, until the client has read it.
    *
-   * @param isDue whether older answers of the account make room for it, whose connections are closed
+   * @param isDue whether older answers of the account make room for it: their connections end
    */
   holdAnswer(
     response: ServerResponse,
