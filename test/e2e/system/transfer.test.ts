@@ -19,7 +19,10 @@ const { app } = system.ready;
 const directory = mkdtempSync(join(tmpdir(), 'transfer-e2e-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-type Member = { checkedAt?: string };
+type Member = Record<'account' | 'addedAt' | 'ref' | 'roles', unknown> & { checkedAt?: string };
+/** What an import keeps of members: a system that has lost their sweeps checks them again. */
+const keptOf = (members: readonly Member[]) =>
+  members.map(({ account, addedAt, ref, roles }) => ({ account, addedAt, ref, roles }));
 const readMembers = async ({ send }: CheckClient) =>
   (await send<{ members: Member[] }>('GET', `${WATCHES_PATH}/vip/members?limit=200`)).body.members;
 
@@ -91,7 +94,7 @@ test('an export that is taken under load is imported into an empty system, twice
     written: { accounts: 0, clientApps: 0, ruleSets: 0, watches: 0, watchMembers: 0 },
   });
 
-  expect(await readMembers(client)).toEqual(members);
+  expect(keptOf(await readMembers(client))).toEqual(keptOf(members));
   const [there, here] = await Promise.all(
     [client, system.client].map(({ mustSend }) => mustSend('GET', '/access-control/rule-sets/holders')),
   );
