@@ -12,7 +12,7 @@ import type { Batch } from './entry.ts';
 import type { PerformBatch } from './read-queue.ts';
 
 /** The round in which a block that no endpoint has is looked up: a reorg may have replaced it. */
-const REPLACED_ROUND = 2;
+const REPLACED_ROUND = 3;
 
 type BatchReaderOptions = {
   readonly pool: Question<BatchAnswer>['pool'] & Pick<EndpointPool, 'candidates' | 'ageMs' | 'isBuried'>;

@@ -324,7 +324,7 @@ test.each([
     [undefined, 0],
     [own, strikes],
   ] as const) {
-    const { pool, endpoints } = makePool(1, {
+    const { pool, endpoints, clock } = makePool(1, {
       tryOut: async () => {
         if (outcome !== undefined) throw outcome;
       },
@@ -333,13 +333,15 @@ test.each([
     if (endpoint === undefined) throw new Error('no endpoint');
     await pool.capabilitiesOf(endpoint);
     pool.doubt(endpoint, 'call');
+    clock.ms += 1_000;
+    pool.doubt(endpoint, 'call');
     await nextTurn();
     expect(endpoint.strikes).toBe(expected);
     await pool[Symbol.asyncDispose]();
   }
 });
 
-test('an endpoint that fails all calls is out after three doubts, at most one in a second', async () => {
+test('an endpoint that fails all calls is out after three trials, one in a second', async () => {
   const tryOut = jest.fn(async () => {
     throw new RpcFailure('rpc-error', REFUSED);
   });
@@ -347,18 +349,35 @@ test('an endpoint that fails all calls is out after three doubts, at most one in
   const [endpoint] = endpoints;
   if (endpoint === undefined) throw new Error('no endpoint');
   await pool.capabilitiesOf(endpoint);
-  for (let doubts = 0; doubts < 30; doubts += 1) {
+  for (let doubts = 0; doubts <= 30; doubts += 1) {
     pool.doubt(endpoint, 'call');
     await nextTurn();
     // A head that is served in between says nothing about calls.
     await endpoint.use(signal, async () => undefined).catch(() => undefined);
     clock.ms += 100;
   }
-  expect([tryOut.mock.calls.length, endpoint.breakerState]).toEqual([3, 'half-open']);
+  expect([tryOut.mock.calls.length, endpoint.breakerState]).toEqual([3, 'open']);
   await pool[Symbol.asyncDispose]();
 });
 
-test('an endpoint that answers the calls of our own is doubted ever less often, down to once in four seconds', async () => {
+test('an endpoint that answers in between is not tried out', async () => {
+  const tryOut = jest.fn(async () => undefined);
+  const { pool, endpoints, clock } = makePool(1, { tryOut });
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await pool.capabilitiesOf(endpoint);
+  for (let doubts = 0; doubts < 20; doubts += 1) {
+    pool.doubt(endpoint, 'call');
+    await nextTurn();
+    clock.ms += 500;
+    await endpoint.useForClient(signal, async () => undefined, 'call');
+    clock.ms += 500;
+  }
+  expect(tryOut).not.toHaveBeenCalled();
+  await pool[Symbol.asyncDispose]();
+});
+
+test('an endpoint that answers the calls of our own is tried out ever less often, down to once in four seconds', async () => {
   const tryOut = jest.fn(async () => undefined);
   const { pool, endpoints, clock } = makePool(1, { tryOut });
   const [endpoint] = endpoints;
@@ -372,7 +391,7 @@ test('an endpoint that answers the calls of our own is doubted ever less often, 
     await nextTurn();
     clock.ms += 100;
   }
-  expect(doubtedAtMs).toEqual([0, 2_000, 6_000, 10_000, 14_000]);
+  expect(doubtedAtMs).toEqual([1_000, 3_000, 7_000, 11_000, 15_000]);
   await pool[Symbol.asyncDispose]();
 });
 

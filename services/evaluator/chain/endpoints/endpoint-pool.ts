@@ -86,8 +86,9 @@ export class EndpointPool implements AsyncDisposable {
   readonly #options: EndpointPoolOptions;
   readonly #probes = new Map<Endpoint, Promise<Capabilities>>();
   readonly #headFetchedMs = new Map<Endpoint, number>();
-  /** When each kind of call may be tried out again, by endpoint, and the pause before that. */
-  readonly #trials: Record<CallKind, Map<Endpoint, { readonly atMs: number; readonly pauseMs: number }>> = {
+  /** By kind of call, since when each endpoint is doubted, when it may be tried out again, and the
+   * pause before that. */
+  readonly #trials: Record<CallKind, Map<Endpoint, Record<'doubtedMs' | 'atMs' | 'pauseMs', number>>> = {
     head: new Map(),
     call: new Map(),
   };
@@ -268,16 +269,20 @@ export class EndpointPool implements AsyncDisposable {
   }
 
   /**
-   * Finds out whether an endpoint is at fault after a call that carries a client's choice has
-   * failed: by a call of the same kind that carries none, at most once a second, and not if such a
-   * call was answered within that time. Its outcome counts. Runs in the background.
+   * Finds out whether an endpoint is at fault after calls that carry a client's choice have failed:
+   * by a call of the same kind that carries none, at most once a second, once such calls have failed
+   * for a second and none was answered in between. Its outcome counts. Runs in the background.
    */
   doubt(endpoint: Endpoint, kind: CallKind): void {
     const trials = this.#trials[kind];
     const nowMs = this.#options.monotonicMs();
-    const { atMs, pauseMs } = trials.get(endpoint) ?? { atMs: nowMs, pauseMs: TRIAL_MS_MIN };
-    if (nowMs < atMs || nowMs - endpoint.answeredMs[kind] < TRIAL_MS_MIN) return;
-    const setPause = (ms: number) => trials.set(endpoint, { atMs: nowMs + ms, pauseMs: ms });
+    const known = trials.get(endpoint);
+    const isAnswered = known === undefined || endpoint.answeredMs[kind] >= known.doubtedMs;
+    const { atMs = nowMs, pauseMs = TRIAL_MS_MIN } = known ?? {};
+    const doubtedMs = isAnswered ? nowMs : known.doubtedMs;
+    trials.set(endpoint, { doubtedMs, atMs, pauseMs });
+    if (nowMs < atMs || nowMs - doubtedMs < TRIAL_MS_MIN) return;
+    const setPause = (ms: number) => trials.set(endpoint, { doubtedMs, atMs: nowMs + ms, pauseMs: ms });
     setPause(pauseMs);
     const { signal } = this.#controller;
     const trial = kind === 'head' ? fetchBlock(endpoint, 'latest', signal) : this.#tryOut(endpoint, signal);
