@@ -16,7 +16,8 @@ const WAITING_LOOK_UPS_MAX = 256;
 /** Nodes keep the states of this many newest blocks; a node without the state of an older block is
  * not an archive. */
 const STATES_MIN = 128;
-/** Pause before a block near the head is looked up again: doubles up to the maximum. */
+/** Pause before a block near the head is looked up again: doubles up to the maximum, and after the
+ * first one lasts until the block is due where that is later. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 2_000;
 
@@ -79,8 +80,11 @@ export class PastBlocks {
     if (!waiting.take(owner)) throw new RpcFailure('block-unavailable');
     onWait();
     try {
-      for (let pauseMs = RETRY_MS_MIN * 2 ** gone.length; !signal.aborted; pauseMs *= 2) {
-        await pause(Math.min(pauseMs, RETRY_MS_MAX), signal);
+      let dueInMs = await this.#dueInMs(number, signal);
+      for (let pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** gone.length); !signal.aborted; ) {
+        await pause(pauseMs, signal);
+        dueInMs -= pauseMs;
+        pauseMs = Math.min(RETRY_MS_MAX, Math.max(2 * pauseMs, dueInMs));
         const block = signal.aborted ? undefined : await this.#find(number, owner, isNear, signal);
         if (block !== undefined) return block;
         isNear = true;
@@ -124,6 +128,12 @@ export class PastBlocks {
       throw new RpcFailure('block-past-head');
     if (head - number < STATES_MIN) return;
     throw failure.kind === 'block-mismatch' ? failure : new RpcFailure('state-unavailable');
+  }
+
+  /** After how many ms the endpoint with the head may have the block. */
+  async #dueInMs(number: number, signal: AbortSignal): Promise<number> {
+    const head = await this.#options.headNumber(signal).catch(() => number);
+    return (number - head) * this.#options.blockTime.ms;
   }
 
   async #ask(number: number, onFailure: (failure: RpcFailure) => void): Promise<Block> {
