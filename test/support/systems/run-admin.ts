@@ -17,7 +17,9 @@ export async function runAdmin(
   { env = {}, root = '' }: { readonly env?: Readonly<Record<string, string>>; readonly root?: string } = {},
 ): Promise<AdminAnswer> {
   const file = join(root, 'services/developer-portal/admin/main.ts');
-  await using command = spawnNode([file, ...args, '--json'], env);
+  // An export is as long as the system is large.
+  const outputCharsMax = Number.POSITIVE_INFINITY;
+  await using command = spawnNode([file, ...args, '--json'], env, { outputCharsMax });
   const exitCode = await command.exited;
   const [stdout, stderr] = [command.stdout(), command.stderr()];
   return { exitCode, stdout, stderr, value: parse(stdout || stderr) };

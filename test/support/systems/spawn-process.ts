@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+/** A process that runs for long prints more than a test wants to keep. */
 const OUTPUT_CHARS_MAX = 200_000;
 
 export type SpawnedProcess = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** Its output so far, the newest 200 000 characters. */
+  /** The newest characters of its output so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Its exit code, or the name of the signal that ended it. */
@@ -22,6 +23,8 @@ type SpawnOptions = {
   /** Whether it has a session of its own, as services have: Linux shares the CPU between
    * sessions. */
   readonly detached?: boolean;
+  /** Characters of each output that are kept, the newest; default 200 000. */
+  readonly outputCharsMax?: number;
 };
 
 /** Starts a program of the project with Node, from the project's root. Disposal kills it if it is
@@ -37,7 +40,7 @@ export function spawnProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-  options: SpawnOptions = {},
+  { outputCharsMax = OUTPUT_CHARS_MAX, ...options }: SpawnOptions = {},
 ): SpawnedProcess {
   const child = spawn(command, [...args], {
     ...options,
@@ -52,7 +55,7 @@ export function spawnProgram(
   const printed = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].on('data', (chunk: Buffer) => {
-      printed[name] = (printed[name] + chunk.toString()).slice(-OUTPUT_CHARS_MAX);
+      printed[name] = (printed[name] + chunk.toString()).slice(-outputCharsMax);
     });
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
   const kill = async (signal: NodeJS.Signals) => {

@@ -41,7 +41,10 @@ export const f44Transfer: Fault = {
       const { value, stderr } = await target.admin('import', file);
       const importMs = Date.now() - importedMs;
       const { unreadableSecrets } = (value ?? {}) as { unreadableSecrets?: number };
-      const broken = unreadableSecrets === 0 ? [] : [`import: ${JSON.stringify(value) || stderr}`];
+      // Without the import the rest says nothing.
+      if (unreadableSecrets !== 0)
+        return { figures: [], broken: [`import: ${JSON.stringify(value) ?? stderr}`] };
+      const broken: string[] = [];
       const baseUrl = target.ready.gateways[0] ?? '';
       const membersThere = await verdictsOf(new Rolecall({ baseUrl, apiKey: app.apiKey }));
       const lost = [...members].filter(([ref, verdicts]) => membersThere.get(ref) !== verdicts);
