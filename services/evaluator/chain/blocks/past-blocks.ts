@@ -81,10 +81,11 @@ export class PastBlocks {
     onWait();
     try {
       let dueInMs = await this.#dueInMs(number, signal);
-      for (let pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** gone.length); !signal.aborted; ) {
+      let waitMs = RETRY_MS_MIN * 2 ** gone.length;
+      for (; !signal.aborted; waitMs = Math.max(2 * waitMs, dueInMs)) {
+        const pauseMs = Math.min(waitMs, RETRY_MS_MAX);
         await pause(pauseMs, signal);
         dueInMs -= pauseMs;
-        pauseMs = Math.min(RETRY_MS_MAX, Math.max(2 * pauseMs, dueInMs));
         const block = signal.aborted ? undefined : await this.#find(number, owner, isNear, signal);
         if (block !== undefined) return block;
         isNear = true;

@@ -308,6 +308,15 @@ test('a pool in which calls wait and none is answered is silent', async () => {
   await pool[Symbol.asyncDispose]();
 });
 
+/** A pool of one endpoint whose capabilities are known. */
+async function makeProbed(tryOut: () => Promise<void>) {
+  const { pool, endpoints, clock } = makePool(1, { tryOut });
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await pool.capabilitiesOf(endpoint);
+  return { pool, endpoint, clock };
+}
+
 const REFUSED = { words: 'what is this?', isErrorAnswer: true };
 
 test.each([
@@ -324,14 +333,9 @@ test.each([
     [undefined, 0],
     [own, strikes],
   ] as const) {
-    const { pool, endpoints, clock } = makePool(1, {
-      tryOut: async () => {
-        if (outcome !== undefined) throw outcome;
-      },
+    const { pool, endpoint, clock } = await makeProbed(async () => {
+      if (outcome !== undefined) throw outcome;
     });
-    const [endpoint] = endpoints;
-    if (endpoint === undefined) throw new Error('no endpoint');
-    await pool.capabilitiesOf(endpoint);
     pool.doubt(endpoint, 'call');
     clock.ms += 1_000;
     pool.doubt(endpoint, 'call');
@@ -345,10 +349,7 @@ test('an endpoint that fails all calls is out after three trials, one in a secon
   const tryOut = jest.fn(async () => {
     throw new RpcFailure('rpc-error', REFUSED);
   });
-  const { pool, endpoints, clock } = makePool(1, { tryOut });
-  const [endpoint] = endpoints;
-  if (endpoint === undefined) throw new Error('no endpoint');
-  await pool.capabilitiesOf(endpoint);
+  const { pool, endpoint, clock } = await makeProbed(tryOut);
   for (let doubts = 0; doubts <= 30; doubts += 1) {
     pool.doubt(endpoint, 'call');
     await nextTurn();
@@ -362,10 +363,7 @@ test('an endpoint that fails all calls is out after three trials, one in a secon
 
 test('an endpoint that answers in between is not tried out', async () => {
   const tryOut = jest.fn(async () => undefined);
-  const { pool, endpoints, clock } = makePool(1, { tryOut });
-  const [endpoint] = endpoints;
-  if (endpoint === undefined) throw new Error('no endpoint');
-  await pool.capabilitiesOf(endpoint);
+  const { pool, endpoint, clock } = await makeProbed(tryOut);
   for (let doubts = 0; doubts < 20; doubts += 1) {
     pool.doubt(endpoint, 'call');
     await nextTurn();
@@ -379,10 +377,7 @@ test('an endpoint that answers in between is not tried out', async () => {
 
 test('an endpoint that answers the calls of our own is tried out ever less often, down to once in four seconds', async () => {
   const tryOut = jest.fn(async () => undefined);
-  const { pool, endpoints, clock } = makePool(1, { tryOut });
-  const [endpoint] = endpoints;
-  if (endpoint === undefined) throw new Error('no endpoint');
-  await pool.capabilitiesOf(endpoint);
+  const { pool, endpoint, clock } = await makeProbed(tryOut);
   const doubtedAtMs: number[] = [];
   tryOut.mockImplementation(async () => void doubtedAtMs.push(clock.ms - beganMs));
   const beganMs = clock.ms;

@@ -38,6 +38,8 @@ const REPORT_MS_MIN = 10_000;
  * asked for too much costs little, and one that fails all calls is out within 10 s. */
 const TRIAL_MS_MIN = 1_000;
 const TRIAL_MS_MAX = 4_000;
+/** Of an endpoint that was never doubted: an answer, or none, came after it. */
+const NO_DOUBT = { doubtedMs: Number.NEGATIVE_INFINITY, atMs: 0, pauseMs: TRIAL_MS_MIN } as const;
 /** A trial reads at a block so far below the head that the endpoint must have it, and not so far
  * that its state is gone. */
 const TRIAL_BLOCKS_MIN = 16;
@@ -88,7 +90,7 @@ export class EndpointPool implements AsyncDisposable {
   readonly #headFetchedMs = new Map<Endpoint, number>();
   /** By kind of call, since when each endpoint is doubted, when it may be tried out again, and the
    * pause before that. */
-  readonly #trials: Record<CallKind, Map<Endpoint, Record<'doubtedMs' | 'atMs' | 'pauseMs', number>>> = {
+  readonly #trials: Record<CallKind, Map<Endpoint, Readonly<Record<keyof typeof NO_DOUBT, number>>>> = {
     head: new Map(),
     call: new Map(),
   };
@@ -276,10 +278,9 @@ export class EndpointPool implements AsyncDisposable {
   doubt(endpoint: Endpoint, kind: CallKind): void {
     const trials = this.#trials[kind];
     const nowMs = this.#options.monotonicMs();
-    const known = trials.get(endpoint);
-    const isAnswered = known === undefined || endpoint.answeredMs[kind] >= known.doubtedMs;
-    const { atMs = nowMs, pauseMs = TRIAL_MS_MIN } = known ?? {};
-    const doubtedMs = isAnswered ? nowMs : known.doubtedMs;
+    const { atMs, pauseMs, ...before } = trials.get(endpoint) ?? NO_DOUBT;
+    const isAnswered = endpoint.answeredMs[kind] >= before.doubtedMs;
+    const doubtedMs = isAnswered ? nowMs : before.doubtedMs;
     trials.set(endpoint, { doubtedMs, atMs, pauseMs });
     if (nowMs < atMs || nowMs - doubtedMs < TRIAL_MS_MIN) return;
     const setPause = (ms: number) => trials.set(endpoint, { doubtedMs, atMs: nowMs + ms, pauseMs: ms });
