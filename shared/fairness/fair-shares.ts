@@ -5,6 +5,8 @@ export type AppOwner = { readonly accountId: string; readonly clientId: string }
 export type Owner = string | AppOwner;
 
 export const accountOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.accountId);
+/** Of its app, or of an owner without apps. */
+export const ownerName = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.clientId);
 
 /** The part of the places that is kept for owners that hold none. */
 const KEPT_PART = 1 / 4;

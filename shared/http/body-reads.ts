@@ -1,4 +1,4 @@
-import { FairShares, type Owner } from '#shared/fairness/fair-shares.ts';
+import { FairShares, type Owner, ownerName } from '#shared/fairness/fair-shares.ts';
 import { overloaded, Problem } from './problem.ts';
 
 type Options = {
@@ -44,7 +44,7 @@ export class BodyReads {
    * @throws Problem `overloaded` if the body is displaced, or finds no free slot; `request-timeout`
    */
   async read<T>(owner: Owner, read: () => Promise<T>): Promise<T> {
-    const name = nameOf(owner);
+    const name = ownerName(owner);
     if (!this.#shares.take(owner)) {
       const oldest = this.#readings.values().find((each) => each.name === name);
       oldest?.stop(tooMany());
@@ -72,6 +72,3 @@ export class BodyReads {
     }
   }
 }
-
-/** The app, or an owner without apps. */
-const nameOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.clientId);

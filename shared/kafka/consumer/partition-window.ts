@@ -1,5 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
-import type { Owner } from '../../fairness/fair-shares.ts';
+import { type Owner, ownerName } from '#shared/fairness/fair-shares.ts';
 
 /** A record that was fetched and is not finished. */
 export type WindowRecord<M> = {
@@ -138,7 +138,7 @@ export class PartitionWindow<M> {
     for (const entry of this.#waiting) {
       if (passed.size > 0 && !mayLook()) return undefined;
       const owner = ownerOf(entry);
-      const name = typeof owner === 'string' ? owner : owner.clientId;
+      const name = ownerName(owner);
       if (!passed.has(name) && !passed.has(entry.key) && hasRoom(owner, entry)) return entry;
       passed.add(name).add(entry.key);
       // It is parsed again when it starts: until then it must cost no more than its bytes.

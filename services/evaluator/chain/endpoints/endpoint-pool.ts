@@ -33,12 +33,13 @@ const REPROBE_PAUSE_MS_MAX = 8_000;
 /** Minimum time between two health reports of one endpoint, so that a flapping endpoint does not
  * flood the log. */
 const REPORT_MS_MIN = 10_000;
-/** Minimum time between two calls of the service's own that find out whether an endpoint is at
- * fault; it doubles up to the maximum with each that is answered, so that an endpoint that is only
- * asked for too much costs little, and one that fails all calls is out within 10 s. */
+/** For how long an endpoint is doubted before a call of the service's own finds out whether it is at
+ * fault, and the least time between two such calls. That doubles up to the maximum with each that
+ * is answered, so that an endpoint that is only asked for too much costs little, and one that fails
+ * all calls is out within 10 s. */
 const TRIAL_MS_MIN = 1_000;
 const TRIAL_MS_MAX = 4_000;
-/** Of an endpoint that was never doubted: an answer, or none, came after it. */
+/** Of an endpoint that was never doubted: older than any answer, and than none. */
 const NO_DOUBT = { doubtedMs: Number.NEGATIVE_INFINITY, atMs: 0, pauseMs: TRIAL_MS_MIN } as const;
 /** A trial reads at a block so far below the head that the endpoint must have it, and not so far
  * that its state is gone. */
