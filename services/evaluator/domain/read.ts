@@ -28,6 +28,14 @@ export type ReadKind = 'native' | 'balance' | 'balance-of-id' | 'owner' | 'decim
 /** Whether a read calls a contract. */
 export const isOfContract = ({ kind }: Pick<Read, 'kind'>): boolean => kind !== 'native' && kind !== 'time';
 
+/** The first four bytes of calldata name the function. */
+const SELECTOR_DIGITS = 8;
+
+/** What a read calls: the standard functions of a contract together, and each function that a client
+ * named apart; `''` for a native balance or a time, which call no contract. */
+export const calleeOf = (read: Read): string =>
+  isOfContract(read) ? `${read.contract}/${read.call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}` : '';
+
 /** A call of a view function, the same for all wallets but for the words that hold the wallet's
  * address. */
 export type Call = {

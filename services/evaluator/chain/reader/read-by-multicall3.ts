@@ -1,4 +1,4 @@
-import { DECIDING_REVERT, failed, isOfContract, type Read, type Reading } from '../../domain/read.ts';
+import { calleeOf, DECIDING_REVERT, failed, type Read, type Reading } from '../../domain/read.ts';
 import { type Block, blockParameter, verifyBlock } from '../blocks/block.ts';
 import type { Callable, Capabilities } from '../endpoints/endpoint.ts';
 import { isAssertion } from '../rpc/classify-rpc-error.ts';
@@ -115,8 +115,6 @@ const BLOCK_TIME = '0f28c97d';
 const ARBSYS_ADDRESS = `0x${'64'.padStart(40, '0')}`;
 const ARB_BLOCK_NUMBER = 'a3b1b31d';
 const ARB_BLOCK_HASH = '2b407a82';
-
-const SELECTOR_DIGITS = 8;
 
 /** The precompile for adding points of a curve, with a point that is none: it uses up all gas that
  * it gets, at once. */
@@ -270,17 +268,7 @@ const isFatal = (kind: FailureKind): boolean =>
  * separate call a contract can falsify only its own answers. A function that a client named may
  * write, so it shares a call only with calls of the same function.
  */
-function groupReads(reads: readonly Read[]): Read[][] {
-  const groups = new Map<string, Read[]>();
-  for (const read of reads) {
-    const selector = read.call?.calldata.slice(0, SELECTOR_DIGITS) ?? '';
-    const key = isOfContract(read) ? `${read.contract}/${selector}` : '';
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [read]);
-    else group.push(read);
-  }
-  return [...groups.values()];
-}
+const groupReads = (reads: readonly Read[]): Read[][] => [...Map.groupBy(reads, calleeOf).values()];
 
 /**
  * One read by a separate call, in which it is made twice: a call that uses up all its gas leaves a

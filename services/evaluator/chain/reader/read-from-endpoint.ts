@@ -105,11 +105,11 @@ type Options = {
  * supports. */
 export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEndpoint {
   const [codeProofs, callerProofs, nativeSource] = [new CodeProofs(), new CallerProofs(), new NativeSource()];
-  const heavyContracts = new RememberedNames(HEAVY_MS);
+  const heavyCallees = new RememberedNames(HEAVY_MS);
   const heavyAt = ({ name }: Endpoint) => ({
-    has: (contract: string) => heavyContracts.has(`${name}/${contract}`),
-    add: (contract: string) => heavyContracts.add(`${name}/${contract}`),
-    delete: (contract: string) => heavyContracts.delete(`${name}/${contract}`),
+    has: (callee: string) => heavyCallees.has(`${name}/${callee}`),
+    add: (callee: string) => heavyCallees.add(`${name}/${callee}`),
+    delete: (callee: string) => heavyCallees.delete(`${name}/${callee}`),
   });
   return async function readFromEndpoint(endpoint, request, signal) {
     const { capabilities, block, reads, way, isNew, isRepeated, isPast } = request;

@@ -20,8 +20,16 @@ function makeReading(
   let ownCount = 0;
   const heavy = new RememberedNames(HEAVY_MS);
   /** Reads of as many contracts, through an endpoint that gives calls no stipend. */
-  const readContracts = (count: number) =>
-    read(count, {}, { heavy, reads: makeReads(count).map((each) => ({ ...each, contract: each.key })) });
+  const readContracts = (count: number, over = {}) =>
+    read(
+      count,
+      {},
+      {
+        heavy,
+        reads: makeReads(count).map((each) => ({ ...each, contract: each.key })),
+        ...over,
+      },
+    );
   const read = (
     count: number,
     { isSuspect = false, isNew = false, isPast = false, isRepeated = false } = {},
@@ -188,6 +196,45 @@ test.each(['timeout', 'endless'] as const)(
     expect(sizes.slice(9)).toEqual([7]);
   },
 );
+
+test('a contract that returned too much alone is not read with others again', async () => {
+  const { sizes, readContracts } = makeReading({ 0: 'endless' });
+  expect(await readContracts(1)).toEqual([PERHAPS_OUT_OF_GAS]);
+  expect(await readContracts(3)).toEqual([PERHAPS_OUT_OF_GAS, READ, READ]);
+  expect(sizes).toEqual([1, 2]);
+});
+
+test('a contract that one slow answer came from is read as before', async () => {
+  const { sizes, readContracts } = makeReading({ 0: 'timeout' });
+  await expect(readContracts(1)).rejects.toMatchObject({ kind: 'timeout' });
+  await expect(readContracts(3)).rejects.toMatchObject({ kind: 'timeout' });
+  expect(sizes).toEqual([1, 3]);
+});
+
+test('contracts that return too much only together are not read with others again', async () => {
+  const { readContracts } = makeReading({});
+  const sizes: number[] = [];
+  const isLong = ({ key }: Read) => Number(key) < 2;
+  const readSome = async (part: readonly Read[]) => {
+    sizes.push(part.length);
+    if (part.filter(isLong).length > 1) throw new RpcFailure('endless');
+    return part.map((each) => (isLong(each) ? failed('return-malformed') : READ));
+  };
+  const read = () => readContracts(4, { readSome });
+  await expect(read()).rejects.toMatchObject({ kind: 'endless' });
+  const long = failed('return-malformed');
+  expect(await read()).toEqual([long, long, READ, READ]);
+  expect(await read()).toEqual([PERHAPS_OUT_OF_GAS, PERHAPS_OUT_OF_GAS, READ, READ]);
+  expect(sizes).toEqual([4, 1, 1, 1, 1, 2]);
+});
+
+test('a function that a client names does not keep the balances of its contract from being read with others', async () => {
+  const { readContracts } = makeReading({ 1: 'endless' });
+  const named = { contract: '0xaa', kind: 'call', call: { calldata: '12345678' } };
+  const reads = makeReads(3).map((each, index) => ({ ...each, contract: '0xaa', ...(index === 1 && named) }));
+  await expect(readContracts(3, { reads })).rejects.toMatchObject({ kind: 'endless' });
+  for (const _ of [1, 2]) expect(await readContracts(3, { reads })).toEqual([READ, PERHAPS_OUT_OF_GAS, READ]);
+});
 
 test('an endpoint that times out for a read of our own too makes no contract heavy', async () => {
   const { readContracts, sizes } = makeReading(ALL('timeout'), { own: new RpcFailure('timeout') });

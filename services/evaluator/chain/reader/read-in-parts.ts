@@ -1,4 +1,4 @@
-import { failed, isOfContract, type Read } from '../../domain/read.ts';
+import { calleeOf, DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { isAbout, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
@@ -29,8 +29,7 @@ type Options = {
   readonly isSuspect: boolean;
   /** Whether the call catches whatever its contracts do: then none of them can make it revert. */
   readonly isShielded: boolean;
-  /** Where calls have no stipend: the contracts that are too heavy to be read together with
-   * others. */
+  /** Where calls have no stipend: the callees that are too heavy to be read together with others. */
   readonly heavy?: Pick<RememberedNames, 'add' | 'has' | 'delete'> | undefined;
 };
 
@@ -41,9 +40,10 @@ type Options = {
  * midway, or the bound on calls is reached, the remaining reads stay open for a later batch, and so
  * do those that fail at a new block for a reason that no contract gives.
  *
- * Where calls have no stipend, a part may time out or return too much because of one contract. The
- * next attempt, perhaps at another endpoint, reads each of its contracts apart, all at once; one
- * that fails again is heavy, and its reads are isolated.
+ * Where calls have no stipend, a part may time out or return too much because of one callee. The
+ * next attempt, perhaps at another endpoint, reads each of its callees apart, all at once; one that
+ * fails again, or answers with no value, is heavy, and its reads are isolated. So is one that alone
+ * returned too much.
  *
  * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have
  *   the block (yet)
@@ -72,7 +72,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
     isNew && isErrorAnswer && !isAbout(kind, 'contract');
 
-  /** @param apart the contract that all of the part are of, if its reads are made apart */
+  /** @param apart what all of the part call, if its reads are made apart */
   async function readPart(part: readonly Read[], apart?: string): Promise<BatchReadings> {
     if (callsLeft === 0) return part.map(() => undefined);
     callsLeft -= 1;
@@ -81,6 +81,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       isAnyRead = true;
       endpoint.limit.succeed(part.length);
       if (apart !== undefined) heavy?.delete(doubtOf(apart));
+      if (apart !== undefined && !readings.every(isValue)) heavy?.add(apart);
       return readings;
     } catch (error) {
       const thrown = toRpcFailure(error);
@@ -90,15 +91,16 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       // A provider that cuts long answers off gives no other sign.
       const isRefusal = failure.isRefusal || kind === 'malformed';
       if (heavy !== undefined && (kind === 'timeout' || kind === 'endless')) {
-        const contracts = new Set(part.map(contractOf));
-        if (contracts.size > 1) {
-          for (const contract of contracts) heavy.add(doubtOf(contract));
+        const [callee = '', ...others] = new Set(part.map(calleeOf));
+        if (others.length > 0) {
+          for (const each of [callee, ...others]) heavy.add(doubtOf(each));
           if (!isAnyRead) throw failure;
           return part.map(() => undefined);
         }
-        if (apart !== undefined) {
+        // A popular contract is not heavy because its endpoint was slow once.
+        if (apart !== undefined || kind === 'endless') {
           await requireBlock(failure);
-          heavy.add(apart);
+          heavy.add(callee);
           return part.map(() => PERHAPS_OUT_OF_GAS);
         }
       }
@@ -132,13 +134,13 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     return parts.flat();
   };
   const groupOf = (read: Read): string => {
-    const contract = contractOf(read);
-    if (heavy?.has(contract)) return 'heavy';
-    return heavy?.has(doubtOf(contract)) ? doubtOf(contract) : 'light';
+    const callee = calleeOf(read);
+    if (heavy?.has(callee)) return 'heavy';
+    return heavy?.has(doubtOf(callee)) ? doubtOf(callee) : 'light';
   };
   const readings = await readInGroups(reads, groupOf, (group, some) => {
     if (group === 'heavy') return some.map(() => PERHAPS_OUT_OF_GAS);
-    return readAll(some, group === 'light' ? undefined : some.map(contractOf)[0]);
+    return readAll(some, group === 'light' ? undefined : some.map(calleeOf)[0]);
   });
   const isExplained = readings.some(isSuspect) || lastFailure?.kind === 'endless';
   if (lastFailure !== undefined && !isAnyRead && !isExplained)
@@ -165,7 +167,9 @@ export async function readInGroups<Group>(
   return reads.map((read) => byRead.get(read));
 }
 
-/** Names a contract that may be heavy: a part that holds it failed. */
-const doubtOf = (contract: string): string => `?${contract}`;
-/** Native balances and times cost no gas: they are of one kind. */
-const contractOf = (read: Read): string => (isOfContract(read) ? read.contract : '');
+/** Names a callee that may be heavy: a part that holds it failed. */
+const doubtOf = (callee: string): string => `?${callee}`;
+
+/** Whether a read has the value, or the revert, that a callee of its kind gives. */
+const isValue = (reading: BatchReadings[number]): boolean =>
+  reading === DECIDING_REVERT || (reading !== undefined && 'ok' in reading && reading.ok);

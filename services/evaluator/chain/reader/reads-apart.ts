@@ -52,7 +52,7 @@ export const COSTLY_MS = 600_000;
  */
 export const QUARANTINE_MS = 600_000;
 /**
- * How long an endpoint's reads of a contract that times out or returns too much are isolated, where
+ * How long an endpoint's reads of a callee that times out or returns too much are isolated, where
  * calls have no stipend: each of them costs all the gas that the endpoint gives, so that only the
  * first one may fail together with others.
  */
