@@ -22,7 +22,7 @@ import { makeChainReader, type ReadChain } from './read-chain.ts';
 import { makeReadFromEndpoint, readOwn } from './reader/read-from-endpoint.ts';
 import { IsolatedReadSlots, QUARANTINE_MS, RememberedNames } from './reader/reads-apart.ts';
 import { KeptHashes } from './reader/state-identity.ts';
-import { BODY_BYTES_MAX, type ConnectedRpc, connectRpc } from './rpc/connect-rpc.ts';
+import { type ConnectedRpc, connectRpc } from './rpc/connect-rpc.ts';
 import { makeProveByContract, type ProveByContract } from './wallets/prove-wallet.ts';
 
 /** How far ahead of Redis's clock a head may be, on a chain with `maxHeadAgeMs`: clocks differ by
@@ -59,7 +59,7 @@ export function connectChain(settings: ChainSettings, options: ChainOptions): Ch
   const monotonicMs = () => performance.now();
   const scope = new AsyncDisposableStack();
   const rpcs = settings.endpoints.map(({ url, headers, proxy }) =>
-    scope.use(connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX })),
+    scope.use(connectRpc({ url, headers, proxy, timeoutMs })),
   );
   const endpoints = settings.endpoints.map(
     ({ name, maxCallsPerBatch, requestsPerSecond }, index) =>

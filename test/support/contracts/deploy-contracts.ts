@@ -57,6 +57,9 @@ type DeployerOptions = {
   readonly artifacts?: readonly string[];
 };
 
+/** An estimate would be of one block: in the next second the same transaction may need more. */
+const GAS_MAX = 10_000_000;
+
 /** Deploys contracts from unlocked accounts of a local chain, and sends transactions to them. */
 export function startDeployer(rpcUrl: string, { sources = SOURCES, artifacts = [] }: DeployerOptions = {}) {
   const compiled = { ...compileContracts(sources), ...readArtifacts(artifacts) };
@@ -83,7 +86,7 @@ export function startDeployer(rpcUrl: string, { sources = SOURCES, artifacts = [
     /** Sends a transaction of the account with this index, and waits until it is mined. */
     async send(from: number, name: string, address: string, method: string, ...args: unknown[]) {
       const contract = new Contract(address, abiOf(name), await provider.getSigner(from));
-      const sent = await contract.getFunction(method).send(...args);
+      const sent = await contract.getFunction(method).send(...args, { gasLimit: GAS_MAX });
       await mined(sent.hash);
     },
     close: () => provider.destroy(),

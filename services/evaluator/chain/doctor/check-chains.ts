@@ -1,7 +1,7 @@
 import type { ChainFile, ChainSettings } from '#shared/contracts/chain-file.ts';
 import type { EndpointReport } from '#shared/contracts/chain-report.ts';
 import { Endpoint } from '../endpoints/endpoint.ts';
-import { BODY_BYTES_MAX, connectRpc } from '../rpc/connect-rpc.ts';
+import { connectRpc } from '../rpc/connect-rpc.ts';
 import { type CheckedEndpoint, checkEndpoint, emptyReport } from './check-endpoint.ts';
 
 /** Chains that are checked at once, each with all its endpoints. */
@@ -66,7 +66,7 @@ async function checkByItself(
       ...emptyReport(checked),
       problems: lacks.map(({ pointer, name }) => `${pointer}: the environment has no ${name}: set it.`),
     };
-  await using rpc = connectRpc({ url, headers, proxy, timeoutMs, bodyBytesMax: BODY_BYTES_MAX });
+  await using rpc = connectRpc({ url, headers, proxy, timeoutMs });
   const endpoint = new Endpoint({
     name: checked.place,
     rpc,

@@ -140,7 +140,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         // own bound on gas may be lower than the reader needs.
         isSuspect: method !== 'plain' && !isIsolated,
         isShielded: method === 'reader',
-        heavy: method !== 'reader' && way === 'shared' ? heavyAt(endpoint) : undefined,
+        heavy: method !== 'reader' && !isIsolated ? heavyAt(endpoint) : undefined,
         readSome: async (some) => {
           const own = { ...capabilities, isIsolated, identify };
           if (method === 'reader')

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { connectRpc, type Rpc } from './connect-rpc.ts';
+import { BODY_BYTES_MAX, connectRpc, type Rpc, type RpcOutcome } from './connect-rpc.ts';
 import type { RpcFailure } from './rpc-failure.ts';
 
 const signal = new AbortController().signal;
@@ -37,7 +37,6 @@ async function ask(
     url: `http://us%40er:pa55@127.0.0.1:${port}/v1/k3y?token=t0ken`,
     headers: { 'x-own': 'own' },
     timeoutMs: 120_000,
-    bodyBytesMax: 10_000,
     proxy,
   });
   const outcome = await work(rpc).then(
@@ -80,7 +79,7 @@ test.each<[string, (id: number) => unknown, string]>([
   ['nothing', () => null, 'malformed'],
   ['an unknown error', (id) => ({ id, error: { code: 1, message: 'x' } }), 'rpc-error'],
   ['an error that is not an object', (id) => ({ id, error: 'x', result: '0x1' }), 'malformed'],
-  ['too much', (id) => ({ id, result: 'x'.repeat(20_000) }), 'endless'],
+  ['too much', (id) => ({ id, result: 'x'.repeat(BODY_BYTES_MAX) }), 'endless'],
 ])('an answer with %s decides nothing', async (_, answer, kind) => {
   const { value, failure } = await ask((response, [id = 0]) => response.end(JSON.stringify(answer(id))));
   expect([value, failure?.kind]).toEqual([undefined, kind]);
@@ -143,9 +142,29 @@ test.each([
     const send = (result: string) => (response: ServerResponse, ids: number[]) =>
       response.setHeader('content-encoding', encoding).end(compress(JSON.stringify({ id: ids[0], result })));
     expect((await ask(send('0x1'))).value).toBe('0x1');
-    expect((await ask(send('x'.repeat(20_000)))).failure?.kind).toBe('endless');
+    expect((await ask(send('x'.repeat(BODY_BYTES_MAX)))).failure?.kind).toBe('endless');
   },
 );
+
+test('the answer to a call of a contract may be a few times as long as its question, not as long as the contract likes', async () => {
+  const call = (data: string) => ({ method: 'eth_call', params: `[{"data":"${data}"},"latest"]` });
+  const answerOf = async (bytes: number, ...requests: { method: string; params: string }[]) => {
+    const { value, failure } = await ask(
+      (response, ids, isArray) => {
+        const answers = ids.map((id) => ({ id, result: 'x'.repeat(bytes / ids.length) }));
+        response.end(JSON.stringify(isArray ? answers : answers[0]));
+      },
+      (rpc) => rpc.callMany(requests, signal),
+    );
+    const [outcome] = (value as RpcOutcome[] | undefined) ?? [];
+    return failure?.kind ?? (outcome?.ok === false ? outcome.failure.kind : 'answered');
+  };
+  expect(await answerOf(200_000, call('0x'))).toBe('answered');
+  expect(await answerOf(300_000, call('0x'))).toBe('endless');
+  expect(await answerOf(300_000, call('0x'), call('0x'))).toBe('endless');
+  expect(await answerOf(300_000, call('0'.repeat(20_000)))).toBe('answered');
+  expect(await answerOf(300_000, call('0x'), REQUEST)).toBe('answered');
+});
 
 test('the code 429 of an error is a rate limit, whatever its words', async () => {
   const error = { code: 429, message: 'Monthly capacity limit exceeded.' };

@@ -22,8 +22,15 @@ const RETRY_AFTER_MS_MAX = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 500;
 /** Characters of an error's texts that are looked at. */
 const ERROR_LENGTH_MAX = 1_000;
-/** An answer of a thousand reads is 66 kB of hex; a header with its transaction hashes is less. */
+/** Of logs, codes and headers. A longer answer is aborted, and one that is longer when decompressed
+ * refused. */
 export const BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** A contract that a client names decides how long the answer to a call of it is. So it may be as
+ * long as an error page and a few times its question: even through Multicall3 a read makes the
+ * question longer than the answer. */
+const STATE_METHODS: ReadonlySet<string> = new Set(['eth_call', 'eth_getBalance']);
+const STATE_BYTES_MAX = 256 * 1024;
+const STATE_BYTES_PER_BYTE = 4;
 /** Calls of one JSON-RPC array. */
 const ARRAY_MAX = 1_000;
 
@@ -57,8 +64,6 @@ type RpcSettings = {
   readonly headers: Readonly<Record<string, string>>;
   /** Time limit of one attempt, connecting and reading included. */
   readonly timeoutMs: number;
-  /** A longer response is aborted, and one that is longer when decompressed refused. */
-  readonly bodyBytesMax: number;
   /** The proxy that the calls go through; its URL may hold credentials. */
   readonly proxy?: string | undefined;
 };
@@ -100,11 +105,13 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
   const arrayLimit = new LearnedLimit(ARRAY_MAX);
   let lastId = 0;
 
-  async function post(body: string, signal: AbortSignal): Promise<unknown> {
+  async function post(body: string, requests: readonly RpcRequest[], signal: AbortSignal): Promise<unknown> {
+    const isOfState = requests.every(({ method }) => STATE_METHODS.has(method));
+    const bytesMax = isOfState ? STATE_BYTES_MAX + STATE_BYTES_PER_BYTE * body.length : BODY_BYTES_MAX;
     const attempt = startTimeLimit(settings.timeoutMs, signal);
     try {
       const answer = await dispatcher.request({ ...target, body, signal: attempt.signal });
-      const text = await textOf(answer, settings.bodyBytesMax);
+      const text = await textOf(answer, bytesMax);
       return parseBody(text, answer.statusCode, answer.headers['retry-after']);
     } catch (error) {
       throw classifyThrown(error, attempt.isTimeout(), signal.aborted);
@@ -130,14 +137,14 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
   async function callOne(request: RpcRequest, signal: AbortSignal): Promise<RpcOutcome> {
     lastId += 1;
     const id = lastId;
-    return outcomeOf(await post(bodyOf(request, id), signal), id);
+    return outcomeOf(await post(bodyOf(request, id), [request], signal), id);
   }
 
   async function callArray(requests: readonly RpcRequest[], signal: AbortSignal): Promise<RpcOutcome[]> {
     const first = lastId + 1;
     lastId += requests.length;
     const calls = requests.map((request, index) => bodyOf(request, first + index));
-    const answers = await post(`[${calls.join(',')}]`, signal);
+    const answers = await post(`[${calls.join(',')}]`, requests, signal);
     // A single error object applies to the whole array.
     if (!Array.isArray(answers)) {
       const outcome = outcomeOf(answers, undefined);
@@ -198,13 +205,12 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
   };
 }
 
-function connectDispatcher({ origin }: URL, { timeoutMs, bodyBytesMax, proxy }: RpcSettings): Dispatcher {
+function connectDispatcher({ origin }: URL, { timeoutMs, proxy }: RpcSettings): Dispatcher {
   const bounds = {
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    maxResponseSize: bodyBytesMax,
   };
   return proxy === undefined
     ? new Pool(origin, { ...bounds, connect: { timeout: timeoutMs } })
@@ -214,9 +220,17 @@ function connectDispatcher({ origin }: URL, { timeoutMs, bodyBytesMax, proxy }: 
 /** The text of an answer; some endpoints compress it without being asked to. */
 async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: number): Promise<string> {
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return body.text();
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  // Leaving the loop closes the connection.
+  for await (const chunk of body) {
+    byteCount += (chunk as Buffer).length;
+    if (byteCount > bytesMax) throw new RpcFailure('endless');
+    chunks.push(chunk as Buffer);
+  }
+  const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  if (encoding === 'identity') return bytes.toString();
   const decompress = decompressors[encoding as keyof typeof decompressors];
-  const bytes = Buffer.from(await body.arrayBuffer());
   if (decompress === undefined) throw new RpcFailure('malformed');
   try {
     return (await decompress(bytes, { maxOutputLength: bytesMax })).toString();
@@ -285,7 +299,6 @@ function classifyThrown(error: unknown, isTimeout: boolean, isAbandoned: boolean
   if (error instanceof RpcFailure) return error;
   if (isAbandoned) return new RpcFailure('abandoned');
   if (isTimeout) return new RpcFailure('timeout');
-  if (error instanceof errors.ResponseExceededMaxSizeError) return new RpcFailure('endless');
   const isTimeoutOfUndici =
     error instanceof errors.ConnectTimeoutError ||
     error instanceof errors.HeadersTimeoutError ||

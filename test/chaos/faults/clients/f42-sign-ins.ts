@@ -170,7 +170,7 @@ export const f42SignIns: Fault = {
  * harness need for it is then in both spans that are compared. */
 async function nodeCaller({ system, scope }: Scene): Promise<(wallet: string) => void> {
   const url = system.chains.main[0]?.url ?? '';
-  const rpc = scope.use(connectRpc({ url, headers: {}, timeoutMs: NODE_MS_MAX, bodyBytesMax: 1024 * 1024 }));
+  const rpc = scope.use(connectRpc({ url, headers: {}, timeoutMs: NODE_MS_MAX }));
   const { signal } = new AbortController();
   const number = Number(await rpc.call({ method: 'eth_blockNumber', params: '[]' }, signal));
   const block = parseBlockAt(number, await rpc.call(headerRequest(number), signal));
