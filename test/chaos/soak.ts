@@ -11,6 +11,7 @@ import type { ChaosSystem } from './system/chaos-system.ts';
 import { createApp } from './system/create-app.ts';
 import { metricsOf, sumOf } from './system/process-facts.ts';
 
+const VICTIMS = ['gateway', 'evaluator', 'result-store', 'webhook-dispatcher', 'watcher', 'redis'] as const;
 /** The pause between two crashes. */
 const EVERY_S_MIN = 10;
 const EVERY_S_MAX = 30;
@@ -42,9 +43,11 @@ export type Sample = {
 export function makeSoak(samples: Sample[]): Fault {
   return {
     id: 'F24',
-    title: 'soak with F1, F2, F10 at random, while batches and watches run',
+    title:
+      'soak of three brokers, each other process killed at random, while batches, sums, watches and sign-ins run',
     // All results are polled at the end; those of sync checks are kept for an hour by default.
-    needs: { env: { SYNC_RESULT_RETENTION_HOURS: '72' } },
+    needs: { brokers: 3, env: { SYNC_RESULT_RETENTION_HOURS: '72' } },
+    signsIn: true,
     async run(scene) {
       const { system, seconds, scope, random } = scene;
       // Separate, so that a seed chooses the same victims however long a transfer takes.
@@ -74,9 +77,8 @@ export function makeSoak(samples: Sample[]): Fault {
 }
 
 async function crashUntil({ system, random }: Scene, endAt: number): Promise<void> {
-  const victims = ['gateway', 'evaluator', 'redis'] as const;
   while (performance.now() < endAt) {
-    const victim = victims[random.below(victims.length)] ?? 'evaluator';
+    const victim = VICTIMS[random.below(VICTIMS.length)] ?? 'evaluator';
     await system.waitUntilReady();
     system.signal(victim, 'SIGKILL', random.below(3));
     const pauseS = EVERY_S_MIN + random.below(EVERY_S_MAX - EVERY_S_MIN);

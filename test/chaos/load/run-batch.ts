@@ -38,7 +38,12 @@ export async function runBatch({
   injectFault,
 }: Options): Promise<FinishedBatch> {
   const { erc20, native } = demoRules(chain);
-  const rules = [erc20({ roleId: 'amount', minToken: '1500.5' }), native({ roleId: 'rich', minToken: '1' })];
+  const terms = [erc20(), native()].map(({ roleId: _, ...term }) => term);
+  const rules = [
+    erc20({ roleId: 'amount', minToken: '1500.5' }),
+    native({ roleId: 'rich', minToken: '1' }),
+    { type: 'SUM', roleId: 'sum', minToken: '1500.5', rules: terms },
+  ];
   const accounts = Array.from({ length: entries }, (_, place) =>
     place % HOLDER_EVERY === 0 ? chain.holder : `0x${randomBytes(20).toString('hex')}`,
   );
