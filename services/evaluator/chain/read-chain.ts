@@ -175,7 +175,7 @@ export function makeChainReader(options: ChainReaderOptions): ReadChain {
       const observation = observationOf(entry);
       if (entry.read.kind === 'decimals' && atBlock === undefined) rememberDecimals(entry, observation);
       // Only answered calls prove the block: a failed call read nothing.
-      if (!observation.every(isAnswer)) return observation;
+      if (!observation.some(isAnswer)) return observation;
       const { source } = entry;
       isAnswered = true;
       proved &&= source?.isProved ?? false;

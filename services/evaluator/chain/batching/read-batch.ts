@@ -110,8 +110,10 @@ export function makeBatchReader(options: BatchReaderOptions): PerformBatch {
     // one: the check restarts at another block.
     const isGone = failure?.kind === 'block-unavailable' || failure?.kind === 'block-mismatch';
     const isEnough = answers.length >= quorum;
+    // No check that was waiting waits any more; one that has joined meanwhile sends the read again.
+    if (signal.aborted && !isEnough) return;
     if (answers.length > 0 && (isEnough || !isGone)) return applyAnswers(batch, answers, quorum);
-    if (failure === undefined || failure.kind === 'abandoned') return;
+    if (failure === undefined) return;
     for (const entry of batch.entries) entry.observation = [failure.reading];
   };
 }

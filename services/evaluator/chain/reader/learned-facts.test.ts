@@ -3,7 +3,7 @@ import type { Block } from '../blocks/block.ts';
 import type { Rpc, RpcRequest } from '../rpc/connect-rpc.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { CallerProofs, CodeProofs, NativeSource } from './learned-facts.ts';
-import { NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS } from './readings.ts';
+import { NOT_OWNED, NOTHING, PERHAPS_FOR_CONTRACTS, PERHAPS_NOT_OWNED } from './readings.ts';
 
 const CONTRACT = `0x${'aa'.repeat(20)}`;
 const READ = { kind: 'balance', contract: CONTRACT } as Read;
@@ -40,28 +40,50 @@ const FIVE: Reading = { ok: true, value: 5n };
 function makeProofs() {
   const asked: string[] = [];
   const proofs = new CallerProofs();
-  const settle = async (read: Read, plain?: Reading | FailureKind, endpoint = '0') => {
-    const readPlainly = async ({ key }: Read) => {
-      asked.push(`${endpoint}/${key}`);
+  /** @param contractGets what the reader, which is a contract, got */
+  const settle = async (
+    read: Read,
+    plain?: Reading | FailureKind,
+    { endpoint = '0', contractGets = read.kind === 'owner' ? NOT_OWNED : DECIDING_REVERT } = {},
+  ) => {
+    const readPlainly = async (reads: readonly Read[]) => {
+      asked.push(...reads.map(({ key }) => `${endpoint}/${key}`));
       if (typeof plain === 'string') throw new RpcFailure(plain);
-      return plain;
+      return reads.map(() => plain as Reading);
     };
-    const reading = read.kind === 'owner' ? NOT_OWNED : DECIDING_REVERT;
-    return (await proofs.settle(endpoint, [read], [reading], plain && readPlainly))[0];
+    return (await proofs.settle(endpoint, [read], [contractGets], plain && readPlainly))[0];
   };
   return { asked, proofs, settle };
 }
 
-test('a revert decides only once a plain call has reverted too, which is asked once per endpoint and contract', async () => {
+test('a revert decides only once a plain call with the same arguments has reverted too', async () => {
   const { settle, asked } = makeProofs();
   expect(await settle(OWNER)).toBe(PERHAPS_FOR_CONTRACTS);
   expect(await settle(OWNER, NOTHING)).toBe(NOTHING);
-  expect(await settle({ ...OWNER, key: '9' })).toBe(NOTHING);
-  expect(await settle(OWNER, undefined, '1')).toBe(PERHAPS_FOR_CONTRACTS);
-  expect(await settle(CALL)).toBe(PERHAPS_FOR_CONTRACTS);
+  // Of another id, and of the same one later: it may have been minted.
+  expect(await settle({ ...OWNER, key: '9' })).toBe(PERHAPS_FOR_CONTRACTS);
+  expect(await settle(OWNER)).toBe(PERHAPS_FOR_CONTRACTS);
   expect(await settle(CALL, failed('call-reverted'))).toBe(DECIDING_REVERT);
-  expect(await settle(CALL, FIVE)).toBe(DECIDING_REVERT);
   expect(asked).toEqual(['0/1', '0/2']);
+});
+
+test('a function that has answered a contract refuses none, so its reverts need no plain call', async () => {
+  const { settle, asked } = makeProofs();
+  for (const read of [OWNER, CALL]) await settle({ ...read, key: '5' }, undefined, { contractGets: FIVE });
+  expect(await settle(OWNER)).toBe(NOTHING);
+  expect(await settle(CALL)).toBe(DECIDING_REVERT);
+  expect(await settle({ ...CALL, call: { calldata: '99999999' } } as Read)).toBe(PERHAPS_FOR_CONTRACTS);
+  expect(await settle(OWNER, undefined, { endpoint: '1' })).toBe(PERHAPS_FOR_CONTRACTS);
+  expect(asked).toEqual([]);
+});
+
+test('an id that reverted with little gas needs its own plain call, whatever the function answered before', async () => {
+  const { settle } = makeProofs();
+  await settle({ ...OWNER, key: '5' }, undefined, { contractGets: FIVE });
+  const contractGets = PERHAPS_NOT_OWNED as unknown as Reading;
+  expect(await settle(OWNER, undefined, { contractGets })).toBe(PERHAPS_FOR_CONTRACTS);
+  expect(await settle(OWNER, failed('gas-exhausted'), { contractGets })).toBe(failed('gas-exhausted'));
+  expect(await settle(OWNER, NOTHING, { contractGets })).toBe(DECIDING_REVERT);
 });
 
 test.each([
@@ -78,19 +100,27 @@ test('a plain call that uses up its gas leaves the revert open, and a failing en
   const { settle } = makeProofs();
   expect(await settle(OWNER, failed('gas-exhausted'))).toBe(failed('gas-exhausted'));
   expect(await settle(OWNER, 'evm-timeout')).toBe(failed('rpc-timeout'));
+  // An answer without an end does not show how its call ended.
+  expect(await settle(OWNER, 'endless')).toEqual(failed('call-reverted'));
   await expect(settle(OWNER, 'unreachable')).rejects.toThrow('unreachable');
   expect(await settle(OWNER)).toBe(PERHAPS_FOR_CONTRACTS);
 });
 
-test('many reverts of one contract need one plain call, and other readings none', async () => {
-  const { proofs, asked } = makeProofs();
-  const reads = [OWNER, OWNER, { ...OWNER, contract: '0xbb', key: 'b' }, OWNER];
-  const readings = [NOT_OWNED, NOT_OWNED, NOT_OWNED, FIVE];
-  const settled = await proofs.settle('0', reads, readings, async ({ key }) => {
-    asked.push(key);
-    return NOTHING;
+test('each read is asked once, eight at a time, and other readings never', async () => {
+  const { proofs } = makeProofs();
+  const asked: string[] = [];
+  const ids = Array.from({ length: 10 }, (_, id) => ({ ...OWNER, key: String(id) }));
+  const reads = [...ids, OWNER, { ...OWNER, contract: '0xbb', key: 'b' }];
+  const readings = [...ids.map(() => NOT_OWNED), NOT_OWNED, failed('call-reverted')];
+  const settled = await proofs.settle('0', reads, readings, async (some) => {
+    asked.push(...some.map(({ key }) => key));
+    return some.map(() => NOTHING);
   });
-  expect({ settled, asked }).toEqual({ settled: [NOTHING, NOTHING, NOTHING, FIVE], asked: ['1', 'b'] });
+  expect(asked).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  expect(settled).toEqual([
+    ...Array(8).fill(NOTHING),
+    ...[PERHAPS_FOR_CONTRACTS, PERHAPS_FOR_CONTRACTS, NOTHING, failed('call-reverted')],
+  ]);
 });
 
 const NATIVE = { kind: 'native', account: '0x01' } as Read;

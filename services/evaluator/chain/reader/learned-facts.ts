@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { HOUR_MS } from '#shared/contracts/durations.ts';
 import {
+  calleeOf,
   DECIDING_REVERT,
   type FailedReading,
   failed,
@@ -64,7 +65,7 @@ export class CodeProofs {
       method: 'eth_getCode',
       params: `["${contract}",${at}]`,
     }));
-    const codes = await callEach(callable, requests, signal, requireCode);
+    const codes = await callEach(callable, requests, signal, requireCode, CODES_PER_ARRAY_MAX);
     const absent = new Set<string>();
     for (const [index, contract] of [...asked].entries()) {
       if (codes[index] === '0x') absent.add(contract);
@@ -81,22 +82,27 @@ function requireCode(outcome: RpcOutcome): string {
   return result;
 }
 
+/** Codes of one answer, which may be as long as `BODY_BYTES_MAX`: some chains allow 128 KiB. */
+const CODES_PER_ARRAY_MAX = 10;
+
 /** A contract behind a proxy may be replaced. */
 const TTL_MS = HOUR_MS;
-const SELECTOR_DIGITS = 8;
 
-/** Makes a read by a plain call, whose caller has no code. @throws RpcFailure */
-type ReadPlainly = (read: Read) => Promise<Reading | undefined>;
+/** Makes reads by plain calls, whose caller has no code. @throws RpcFailure */
+type ReadPlainly = (reads: readonly Read[]) => Promise<readonly Reading[]>;
+
+/** Plain calls at a time: each may use all the gas that the endpoint gives. */
+const PLAIN_CALLS_MAX = 8;
 
 /**
  * Confirms reverts that decide a rule: the reader and Multicall3 are contracts, and a function may
- * revert for those alone (`require(msg.sender == tx.origin)`). One plain call shows whether it
- * does. Its outcome is remembered for each endpoint and contract, and for each function that a
- * client names.
+ * revert for those alone (`require(msg.sender == tx.origin)`). A function that has answered a
+ * contract, whatever the arguments, does not. Otherwise a plain call with the same arguments shows
+ * whether it reverts for everybody: with others it would show nothing, because they may be wrong
+ * themselves. What a function does to callers with code is remembered for each endpoint.
  */
 export class CallerProofs {
-  /** Whether the contract reverts for a caller without code too. */
-  readonly #isSame = new LRUCache<string, boolean>({ max: CONTRACTS_MAX, ttl: TTL_MS });
+  readonly #toContracts = new LRUCache<string, 'answers' | 'refuses'>({ max: CONTRACTS_MAX, ttl: TTL_MS });
 
   /**
    * Returns the readings, of which each revert that decides a rule is confirmed, contradicted or,
@@ -110,42 +116,68 @@ export class CallerProofs {
     readings: BatchReadings,
     readPlainly: ReadPlainly | undefined,
   ): Promise<BatchReadings> {
-    const keyOf = ({ contract, call }: Read) =>
-      `${endpointName}/${contract}/${call?.calldata.slice(0, SELECTOR_DIGITS) ?? ''}`;
-    const isDeciding = (index: number) => {
-      const reading = readings[index];
-      return reading === NOT_OWNED || reading === DECIDING_REVERT || reading === PERHAPS_NOT_OWNED;
+    const nameOf = (read: Read) => `${endpointName}/${calleeOf(read)}`;
+    for (const [index, read] of reads.entries())
+      if (hasAnswered(read, readings[index]) && !this.#toContracts.has(nameOf(read)))
+        this.#toContracts.set(nameOf(read), 'answers');
+    if (!readings.some(isDeciding)) return readings;
+    const isKnown = (read: Read, reading: BatchReadings[number]): boolean => {
+      const known = this.#toContracts.get(nameOf(read));
+      // With little gas, arguments for which it answers show nothing.
+      return known === 'refuses' || (known === 'answers' && reading !== PERHAPS_NOT_OWNED);
     };
-    if (!readings.some((_, index) => isDeciding(index))) return readings;
     const unknown = new Map<string, Read>();
     for (const [index, read] of reads.entries())
-      if (isDeciding(index) && !this.#isSame.has(keyOf(read))) unknown.set(keyOf(read), read);
-    const unread = new Map<string, Reading>();
-    const ask = async ([key, read]: readonly [string, Read]) => {
-      const plain = await readPlainly?.(read).catch(toReading);
-      if (plain === undefined) return;
-      if (!plain.ok && plain.code !== 'call-reverted') unread.set(key, plain);
-      else this.#isSame.set(key, !plain.ok || (read.kind === 'owner' && plain.value === 0n));
-    };
-    await Promise.all([...unknown].map(ask));
+      if (isDeciding(readings[index]) && !isKnown(read, readings[index])) unknown.set(read.key, read);
+    const asked = [...unknown.values()].slice(0, PLAIN_CALLS_MAX);
+    const plain = asked.length === 0 ? undefined : await readPlainly?.(asked).catch(toReadings(asked));
+    const plainByKey = new Map<string, Reading | undefined>();
+    for (const [index, read] of asked.entries()) {
+      const reading = plain?.[index];
+      plainByKey.set(read.key, reading);
+      if (reading?.ok && !isNobody(read, reading.value)) this.#toContracts.set(nameOf(read), 'refuses');
+    }
     return readings.map((reading, index) => {
       const read = reads[index];
-      if (read === undefined || !isDeciding(index)) return reading;
-      const isSame = this.#isSame.get(keyOf(read));
-      if (isSame === undefined) return unread.get(keyOf(read)) ?? PERHAPS_FOR_CONTRACTS;
-      if (!isSame) return failed('call-reverted');
+      if (read === undefined || !isDeciding(reading)) return reading;
+      if (this.#toContracts.get(nameOf(read)) === 'refuses') return failed('call-reverted');
+      const confirming = plainByKey.get(read.key);
+      if (!isKnown(read, reading)) {
+        if (confirming === undefined) return PERHAPS_FOR_CONTRACTS;
+        const isRevert = confirming.ok || confirming.code === 'call-reverted';
+        if (!isRevert || confirming === UNCONFIRMED) return confirming;
+      }
       return reading === NOT_OWNED ? NOTHING : DECIDING_REVERT;
     });
   }
 }
 
-/** What a call shows that failed as a whole because of its contract. */
-function toReading(error: unknown): Reading {
-  const { kind, reading } = toRpcFailure(error);
-  if (!isAbout(kind, 'contract')) throw error;
-  // It reverts with more than an endpoint or this service takes.
-  return kind === 'endless' ? failed('call-reverted') : reading;
-}
+const isDeciding = (reading: BatchReadings[number]): boolean =>
+  reading === NOT_OWNED || reading === DECIDING_REVERT || reading === PERHAPS_NOT_OWNED;
+
+/** Whether a function that may refuse callers with code has answered one. */
+const hasAnswered = ({ kind }: Read, reading: BatchReadings[number]): boolean =>
+  (kind === 'owner' || kind === 'call') &&
+  reading !== undefined &&
+  reading !== NOT_OWNED &&
+  'ok' in reading &&
+  reading.ok;
+
+/** Whether a plain `ownerOf` says that nobody owns the id. */
+const isNobody = ({ kind }: Read, value: bigint): boolean => kind === 'owner' && value === 0n;
+
+/** The contract has reverted, and a plain call got an answer without an end, which does not show how
+ * that call ended. */
+const UNCONFIRMED: FailedReading = Object.freeze({ ok: false, code: 'call-reverted' });
+
+/** What calls show that failed as a whole because of a contract. */
+const toReadings =
+  (asked: readonly Read[]) =>
+  (error: unknown): Reading[] => {
+    const { kind, reading } = toRpcFailure(error);
+    if (!isAbout(kind, 'contract')) throw error;
+    return asked.map(() => (kind === 'endless' ? UNCONFIRMED : reading));
+  };
 
 /** Endpoints remembered at a time: more than a chain has. */
 const ENDPOINTS_MAX = 100;

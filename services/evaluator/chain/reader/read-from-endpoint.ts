@@ -10,7 +10,7 @@ import { findSilent, readByPlainCalls } from './read-by-plain-calls.ts';
 import { readByReader } from './read-by-reader.ts';
 import { readInGroups, readInParts } from './read-in-parts.ts';
 import { type Answered, type BatchReadings, RETURNED_NOTHING } from './readings.ts';
-import { HEAVY_MS, RememberedNames } from './reads-apart.ts';
+import { makeCalleeLimits, type RememberedNames } from './reads-apart.ts';
 import type { IdentifyState, KeptHashes } from './state-identity.ts';
 
 /** What the zero address holds: a read of the chain's state that no client can make fail. */
@@ -105,12 +105,7 @@ type Options = {
  * supports. */
 export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEndpoint {
   const [codeProofs, callerProofs, nativeSource] = [new CodeProofs(), new CallerProofs(), new NativeSource()];
-  const heavyCallees = new RememberedNames(HEAVY_MS);
-  const heavyAt = ({ name }: Endpoint) => ({
-    has: (callee: string) => heavyCallees.has(`${name}/${callee}`),
-    add: (callee: string) => heavyCallees.add(`${name}/${callee}`),
-    delete: (callee: string) => heavyCallees.delete(`${name}/${callee}`),
-  });
+  const calleeLimitsAt = makeCalleeLimits();
   return async function readFromEndpoint(endpoint, request, signal) {
     const { capabilities, block, reads, way, isNew, isRepeated, isPast } = request;
     const { method, pin } = capabilities;
@@ -140,7 +135,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
         // own bound on gas may be lower than the reader needs.
         isSuspect: method !== 'plain' && !isIsolated,
         isShielded: method === 'reader',
-        heavy: method !== 'reader' && !isIsolated ? heavyAt(endpoint) : undefined,
+        calleeLimits: method !== 'reader' && !isIsolated ? calleeLimitsAt(endpoint.name) : undefined,
         readSome: async (some) => {
           const own = { ...capabilities, isIsolated, identify };
           if (method === 'reader')
@@ -199,7 +194,7 @@ export function makeReadFromEndpoint({ quarantine, kept }: Options): ReadFromEnd
       endpoint.name,
       reads,
       readings,
-      mayAskPlainly ? async (read) => (await readPlainly([read]))[0] : undefined,
+      mayAskPlainly ? readPlainly : undefined,
     );
     const unit = await nativeSource.unitOf(endpoint.name, reads, readings, readPlainly);
     if (unit === 'evm') return { readings: settled, isProved: true, hasState };

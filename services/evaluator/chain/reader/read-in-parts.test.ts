@@ -3,7 +3,7 @@ import { LearnedLimit } from '../endpoints/learned-limit.ts';
 import { type FailureKind, RpcFailure } from '../rpc/rpc-failure.ts';
 import { readInParts } from './read-in-parts.ts';
 import { PERHAPS_OUT_OF_GAS } from './readings.ts';
-import { HEAVY_MS, RememberedNames } from './reads-apart.ts';
+import { makeCalleeLimits } from './reads-apart.ts';
 
 const READ = { ok: true, value: 5n } as const;
 const makeReads = (count: number) =>
@@ -18,14 +18,14 @@ function makeReading(
   const limit = new LearnedLimit(perCallMax ?? 500, () => 0);
   const sizes: number[] = [];
   let ownCount = 0;
-  const heavy = new RememberedNames(HEAVY_MS);
+  const calleeLimits = makeCalleeLimits()('0');
   /** Reads of as many contracts, through an endpoint that gives calls no stipend. */
   const readContracts = (count: number, over = {}) =>
     read(
       count,
       {},
       {
-        heavy,
+        calleeLimits,
         reads: makeReads(count).map((each) => ({ ...each, contract: each.key })),
         ...over,
       },
@@ -204,28 +204,60 @@ test('a contract that returned too much alone is not read with others again', as
   expect(sizes).toEqual([1, 2]);
 });
 
-test('a contract that one slow answer came from is read as before', async () => {
+test('a contract that one slow answer came from is not heavy, and what it fails later fails no other', async () => {
   const { sizes, readContracts } = makeReading({ 0: 'timeout' });
   await expect(readContracts(1)).rejects.toMatchObject({ kind: 'timeout' });
-  await expect(readContracts(3)).rejects.toMatchObject({ kind: 'timeout' });
-  expect(sizes).toEqual([1, 3]);
+  expect(await readContracts(3)).toEqual([PERHAPS_OUT_OF_GAS, READ, READ]);
+  expect(sizes).toEqual([1, 1, 2]);
 });
 
-test('contracts that return too much only together are not read with others again', async () => {
-  const { readContracts } = makeReading({});
+/** As many reads of one contract. */
+const ofOneContract = (count: number) => makeReads(count).map((each) => ({ ...each, contract: '0xaa' }));
+
+test('a callee whose reads take too long together gets smaller parts, and the batch size of others stays', async () => {
+  const { limit, readContracts } = makeReading({});
   const sizes: number[] = [];
-  const isLong = ({ key }: Read) => Number(key) < 2;
   const readSome = async (part: readonly Read[]) => {
     sizes.push(part.length);
-    if (part.filter(isLong).length > 1) throw new RpcFailure('endless');
-    return part.map((each) => (isLong(each) ? failed('return-malformed') : READ));
+    if (part.length > 2) throw new RpcFailure('timeout');
+    return part.map(() => READ);
   };
-  const read = () => readContracts(4, { readSome });
-  await expect(read()).rejects.toMatchObject({ kind: 'endless' });
-  const long = failed('return-malformed');
-  expect(await read()).toEqual([long, long, READ, READ]);
-  expect(await read()).toEqual([PERHAPS_OUT_OF_GAS, PERHAPS_OUT_OF_GAS, READ, READ]);
-  expect(sizes).toEqual([4, 1, 1, 1, 1, 2]);
+  const read = () => readContracts(8, { reads: ofOneContract(8), readSome });
+  const before = limit.current;
+  for (const _ of [1, 2]) await expect(read()).rejects.toMatchObject({ kind: 'timeout' });
+  expect(await read()).toEqual(Array(8).fill(READ));
+  expect([sizes, limit.current]).toEqual([[8, 4, 2, 2, 2, 2], before]);
+});
+
+test('a callee that returns too much together is halved until its answers fit', async () => {
+  const { readContracts } = makeReading({});
+  const readSome = async (part: readonly Read[]) => {
+    if (part.length > 2) throw new RpcFailure('endless');
+    return part.map(() => READ);
+  };
+  expect(await readContracts(8, { reads: ofOneContract(8), readSome })).toEqual(Array(8).fill(READ));
+});
+
+test('a native balance that takes too long alone is read as before', async () => {
+  const { readContracts } = makeReading({ 0: 'timeout' });
+  const reads = makeReads(1).map((each) => ({ ...each, kind: 'native' as const }));
+  for (const _ of [1, 2, 3])
+    await expect(readContracts(1, { reads })).rejects.toMatchObject({ kind: 'timeout' });
+});
+
+test('a contract beside one that fails their call is read with others again, whatever it answers', async () => {
+  const { readContracts } = makeReading({ 0: 'endless' });
+  const reverted = failed('call-reverted');
+  const sizes: number[] = [];
+  const readSome = async (part: readonly Read[]) => {
+    sizes.push(part.length);
+    if (part.some(({ key }) => key === '0')) throw new RpcFailure('endless');
+    return part.map(() => reverted);
+  };
+  await expect(readContracts(3, { readSome })).rejects.toMatchObject({ kind: 'endless' });
+  for (const _ of [1, 2])
+    expect(await readContracts(3, { readSome })).toEqual([PERHAPS_OUT_OF_GAS, reverted, reverted]);
+  expect(sizes).toEqual([3, 1, 1, 1, 2]);
 });
 
 test('a function that a client names does not keep the balances of its contract from being read with others', async () => {

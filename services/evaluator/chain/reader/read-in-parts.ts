@@ -1,9 +1,13 @@
-import { calleeOf, DECIDING_REVERT, failed, type Read } from '../../domain/read.ts';
+import { calleeOf, failed, type Read } from '../../domain/read.ts';
 import type { Callable } from '../endpoints/endpoint.ts';
 import { isAbout, type RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { type BatchReadings, isSuspect, PERHAPS_OUT_OF_GAS } from './readings.ts';
-import type { RememberedNames } from './reads-apart.ts';
+import type { CalleeLimits } from './reads-apart.ts';
 
+/** Of native balances and times. */
+const NO_CALLEE = '';
+/** The limit of a callee that is read apart because a part that it was in failed. */
+const ANY_NUMBER = Number.POSITIVE_INFINITY;
 /** Calls that bisecting one batch may cost: finding one bad read among a thousand takes about
  * twenty. */
 const CALLS_MAX = 32;
@@ -29,8 +33,8 @@ type Options = {
   readonly isSuspect: boolean;
   /** Whether the call catches whatever its contracts do: then none of them can make it revert. */
   readonly isShielded: boolean;
-  /** Where calls have no stipend: the callees that are too heavy to be read together with others. */
-  readonly heavy?: Pick<RememberedNames, 'add' | 'has' | 'delete'> | undefined;
+  /** Where calls have no stipend: the callees that are not read together with others. */
+  readonly calleeLimits?: CalleeLimits | undefined;
 };
 
 /**
@@ -41,15 +45,15 @@ type Options = {
  * do those that fail at a new block for a reason that no contract gives.
  *
  * Where calls have no stipend, a part may time out or return too much because of one callee. The
- * next attempt, perhaps at another endpoint, reads each of its callees apart, all at once; one that
- * fails again, or answers with no value, is heavy, and its reads are isolated. So is one that alone
- * returned too much.
+ * next attempt, perhaps at another endpoint, reads each of its callees apart, all at once. One that
+ * fails again gets parts of half the size for a while, and the batch size of others stays; one of
+ * which a single read fails is heavy, and its reads are isolated.
  *
  * @throws RpcFailure if nothing could be read; `block-unavailable` if the endpoint does not have
  *   the block (yet)
  */
 export async function readInParts(options: Options): Promise<BatchReadings> {
-  const { endpoint, reads, readSome, isNew, isPast, heavy } = options;
+  const { endpoint, reads, readSome, isNew, isPast, calleeLimits } = options;
   const partMax = endpoint.limit.current;
   let callsLeft = CALLS_MAX + Math.ceil(reads.length / partMax) - 1;
   let isAnyRead = false;
@@ -72,16 +76,40 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
   const isNotYet = ({ kind, isErrorAnswer }: RpcFailure): boolean =>
     isNew && isErrorAnswer && !isAbout(kind, 'contract');
 
-  /** @param apart what all of the part call, if its reads are made apart */
-  async function readPart(part: readonly Read[], apart?: string): Promise<BatchReadings> {
+  /** Learns how many reads of a callee may share a call from a part that timed out or returned too
+   * much; returns its readings, or nothing if it is to be halved. */
+  async function learnFrom(
+    part: readonly Read[],
+    failure: RpcFailure,
+    limits: CalleeLimits,
+  ): Promise<BatchReadings | undefined> {
+    const [callee = NO_CALLEE, ...others] = new Set(part.map(calleeOf));
+    const known = limits.get(callee);
+    if (others.length > 0) {
+      for (const each of [callee, ...others]) limits.set(each, limits.get(each) ?? ANY_NUMBER);
+    } else if (callee === NO_CALLEE) {
+      return undefined;
+    } else if (part.length === 1 && (failure.kind === 'endless' || known !== undefined)) {
+      await requireBlock(failure);
+      limits.set(callee, 0);
+      return [PERHAPS_OUT_OF_GAS];
+    } else {
+      // A popular contract is not heavy because its endpoint was slow once.
+      limits.set(callee, Math.max(1, part.length >> 1));
+      // What returned too much is halved at once: that takes no time.
+      if (failure.kind === 'endless') return undefined;
+    }
+    if (!isAnyRead) throw failure;
+    return part.map(() => undefined);
+  }
+
+  async function readPart(part: readonly Read[]): Promise<BatchReadings> {
     if (callsLeft === 0) return part.map(() => undefined);
     callsLeft -= 1;
     try {
       const readings = await readSome(part);
       isAnyRead = true;
       endpoint.limit.succeed(part.length);
-      if (apart !== undefined) heavy?.delete(doubtOf(apart));
-      if (apart !== undefined && !readings.every(isValue)) heavy?.add(apart);
       return readings;
     } catch (error) {
       const thrown = toRpcFailure(error);
@@ -90,19 +118,9 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
       const { kind } = failure;
       // A provider that cuts long answers off gives no other sign.
       const isRefusal = failure.isRefusal || kind === 'malformed';
-      if (heavy !== undefined && (kind === 'timeout' || kind === 'endless')) {
-        const [callee = '', ...others] = new Set(part.map(calleeOf));
-        if (others.length > 0) {
-          for (const each of [callee, ...others]) heavy.add(doubtOf(each));
-          if (!isAnyRead) throw failure;
-          return part.map(() => undefined);
-        }
-        // A popular contract is not heavy because its endpoint was slow once.
-        if (apart !== undefined || kind === 'endless') {
-          await requireBlock(failure);
-          heavy.add(callee);
-          return part.map(() => PERHAPS_OUT_OF_GAS);
-        }
+      if (calleeLimits !== undefined && (kind === 'timeout' || kind === 'endless')) {
+        const learned = await learnFrom(part, failure, calleeLimits);
+        if (learned !== undefined) return learned;
       }
       // A call with a single read cannot be made smaller.
       if ((kind === 'timeout' || kind === 'too-large') && part.length > 1) endpoint.limit.refuse(part.length);
@@ -126,21 +144,25 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     }
   }
 
-  const readAll = async (some: readonly Read[], apart?: string): Promise<BatchReadings> => {
-    if (some.length <= partMax) return readPart(some, apart);
+  const readAll = async (some: readonly Read[], sizeMax: number): Promise<BatchReadings> => {
+    if (some.length <= sizeMax) return readPart(some);
     const parts: BatchReadings[] = [];
-    for (let from = 0; from < some.length; from += partMax)
-      parts.push(await readPart(some.slice(from, from + partMax), apart));
+    for (let from = 0; from < some.length; from += sizeMax)
+      parts.push(await readPart(some.slice(from, from + sizeMax)));
     return parts.flat();
   };
-  const groupOf = (read: Read): string => {
+  const groupOf = (read: Read): string | undefined => {
     const callee = calleeOf(read);
-    if (heavy?.has(callee)) return 'heavy';
-    return heavy?.has(doubtOf(callee)) ? doubtOf(callee) : 'light';
+    return calleeLimits?.get(callee) === undefined ? undefined : callee;
   };
-  const readings = await readInGroups(reads, groupOf, (group, some) => {
-    if (group === 'heavy') return some.map(() => PERHAPS_OUT_OF_GAS);
-    return readAll(some, group === 'light' ? undefined : some.map(calleeOf)[0]);
+  const readings = await readInGroups(reads, groupOf, async (callee, some) => {
+    const limit = (callee === undefined ? undefined : calleeLimits?.get(callee)) ?? ANY_NUMBER;
+    if (limit === 0) return some.map(() => PERHAPS_OUT_OF_GAS);
+    const ofGroup = await readAll(some, Math.min(partMax, limit));
+    // It was another one that failed the part in which it was.
+    if (callee !== undefined && limit === ANY_NUMBER && calleeLimits?.get(callee) === ANY_NUMBER)
+      calleeLimits.delete(callee);
+    return ofGroup;
   });
   const isExplained = readings.some(isSuspect) || lastFailure?.kind === 'endless';
   if (lastFailure !== undefined && !isAnyRead && !isExplained)
@@ -166,10 +188,3 @@ export async function readInGroups<Group>(
     for (const [index, read] of some.entries()) byRead.set(read, readingsOf[place]?.[index]);
   return reads.map((read) => byRead.get(read));
 }
-
-/** Names a callee that may be heavy: a part that holds it failed. */
-const doubtOf = (callee: string): string => `?${callee}`;
-
-/** Whether a read has the value, or the revert, that a callee of its kind gives. */
-const isValue = (reading: BatchReadings[number]): boolean =>
-  reading === DECIDING_REVERT || (reading !== undefined && 'ok' in reading && reading.ok);

@@ -51,12 +51,9 @@ export const COSTLY_MS = 600_000;
  * whole contract, because another id of it may cost little.
  */
 export const QUARANTINE_MS = 600_000;
-/**
- * How long an endpoint's reads of a callee that times out or returns too much are isolated, where
- * calls have no stipend: each of them costs all the gas that the endpoint gives, so that only the
- * first one may fail together with others.
- */
-export const HEAVY_MS = 20_000;
+/** How long it is remembered how many reads of a callee an endpoint answers in a call, where calls
+ * have no stipend: each of them may cost all the gas that the endpoint gives. */
+const CALLEE_MS = 20_000;
 /** Names remembered at a time; the least recently used is evicted first. */
 const NAMES_MAX = 10_000;
 
@@ -83,4 +80,25 @@ export class RememberedNames {
   delete(name: string): void {
     this.#names.delete(name);
   }
+}
+
+/** How many reads of a callee may share a call, apart from others. 0: each is isolated; without a
+ * limit they are read together with others. */
+export type CalleeLimits = {
+  readonly get: (callee: string) => number | undefined;
+  readonly set: (callee: string, readsMax: number) => void;
+  readonly delete: (callee: string) => void;
+};
+
+/** Makes the limits of callees at each endpoint. */
+export function makeCalleeLimits(): (endpointName: string) => CalleeLimits {
+  const limits = new LRUCache<string, number>({ max: NAMES_MAX, ttl: CALLEE_MS });
+  return (endpointName) => {
+    const nameOf = (callee: string) => `${endpointName}/${callee}`;
+    return {
+      get: (callee) => (limits.size === 0 ? undefined : limits.get(nameOf(callee))),
+      set: (callee, readsMax) => void limits.set(nameOf(callee), readsMax),
+      delete: (callee) => void limits.delete(nameOf(callee)),
+    };
+  };
 }

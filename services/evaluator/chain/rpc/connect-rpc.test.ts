@@ -146,6 +146,21 @@ test.each([
   },
 );
 
+test('a long error page is the failure that its status says, and no long answer', async () => {
+  const { failure } = await ask(
+    (response) => response.writeHead(502).end('x'.repeat(300_000)),
+    (rpc) => rpc.call({ method: 'eth_call', params: '[]' }, signal),
+  );
+  expect(failure).toMatchObject({ kind: 'http-status', words: 'HTTP 502' });
+});
+
+test('a byte-order mark before an answer is skipped', async () => {
+  const { value } = await ask((response, [id]) =>
+    response.end(`\uFEFF${JSON.stringify({ id, result: '0x1' })}`),
+  );
+  expect(value).toBe('0x1');
+});
+
 test('the answer to a call of a contract may be a few times as long as its question, not as long as the contract likes', async () => {
   const call = (data: string) => ({ method: 'eth_call', params: `[{"data":"${data}"},"latest"]` });
   const answerOf = async (bytes: number, ...requests: { method: string; params: string }[]) => {

@@ -111,8 +111,12 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
     const attempt = startTimeLimit(settings.timeoutMs, signal);
     try {
       const answer = await dispatcher.request({ ...target, body, signal: attempt.signal });
-      const text = await textOf(answer, bytesMax);
-      return parseBody(text, answer.statusCode, answer.headers['retry-after']);
+      const retryAfter = answer.headers['retry-after'];
+      const text = await textOf(answer, bytesMax).catch((error: unknown) => {
+        // A long error page is no answer of a contract.
+        throw isOk(answer.statusCode) ? error : failureOf(answer.statusCode, retryAfter);
+      });
+      return parseBody(text, answer.statusCode, retryAfter);
     } catch (error) {
       throw classifyThrown(error, attempt.isTimeout(), signal.aborted);
     } finally {
@@ -163,7 +167,9 @@ export function connectRpc(settings: RpcSettings): ConnectedRpc {
     signal: AbortSignal,
   ): Promise<RpcOutcome> {
     const [request] = requests;
-    if (request === undefined || !(refusal.isRefusal || refusal.kind === 'malformed')) throw refusal;
+    // What is too long says nothing about arrays: who asked decides what to leave out.
+    const isOfArray = refusal.kind === 'malformed' || (refusal.isRefusal && refusal.kind !== 'endless');
+    if (request === undefined || !isOfArray) throw refusal;
     const outcome = await callOne(request, signal);
     if (!outcome.ok && (outcome.failure.kind === refusal.kind || !outcome.failure.isErrorAnswer))
       throw refusal;
@@ -217,6 +223,9 @@ function connectDispatcher({ origin }: URL, { timeoutMs, proxy }: RpcSettings): 
     : new ProxyAgent({ ...bounds, uri: proxy, connectTimeout: timeoutMs });
 }
 
+/** Without a byte-order mark. */
+const decode = (bytes: Buffer): string => new TextDecoder().decode(bytes);
+
 /** The text of an answer; some endpoints compress it without being asked to. */
 async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: number): Promise<string> {
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
@@ -229,11 +238,11 @@ async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: numb
     chunks.push(chunk as Buffer);
   }
   const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-  if (encoding === 'identity') return bytes.toString();
+  if (encoding === 'identity') return decode(bytes);
   const decompress = decompressors[encoding as keyof typeof decompressors];
   if (decompress === undefined) throw new RpcFailure('malformed');
   try {
-    return (await decompress(bytes, { maxOutputLength: bytesMax })).toString();
+    return decode(await decompress(bytes, { maxOutputLength: bytesMax }));
   } catch (error) {
     const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     throw new RpcFailure(isTooLong ? 'endless' : 'malformed');
@@ -256,17 +265,18 @@ function parseBody(text: string, status: number, retryAfter: string | string[] |
     throw new RpcFailure('rate-limited', {
       retryAfterMs: parseRetryAfter(retryAfter) ?? DEFAULT_RETRY_AFTER_MS,
     });
-  const isOk = status >= 200 && status < 300;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    throw isOk ? new RpcFailure('malformed') : failureOf(status, retryAfter);
+    throw isOk(status) ? new RpcFailure('malformed') : failureOf(status, retryAfter);
   }
   const isRpc = Array.isArray(json) || (typeof json === 'object' && json !== null && 'error' in json);
-  if (!isOk && !isRpc) throw failureOf(status, retryAfter);
+  if (!isOk(status) && !isRpc) throw failureOf(status, retryAfter);
   return json;
 }
+
+const isOk = (status: number): boolean => status >= 200 && status < 300;
 
 const failureOf = (status: number, retryAfter: string | string[] | undefined): RpcFailure =>
   new RpcFailure(status === 413 ? 'too-large' : 'http-status', {
