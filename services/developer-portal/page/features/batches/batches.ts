@@ -3,6 +3,7 @@ import { formatCount, formatMs, formatPlural, formatShare } from '../../lib/form
 import { html } from '../../lib/html.ts';
 import { usePages, useResource } from '../../lib/resources.ts';
 import { useApp } from '../../lib/session.ts';
+import { foldRoles } from '../../snippets/fold-roles.mjs';
 import { Card, Crumb, Empty, loadedPage, Paged, PageHead, refreshButton } from '../../ui/page.ts';
 import { Badge, Facts, StateBadge, Table, Time } from '../../ui/values.ts';
 import { adviceOf, DeliveryLink } from '../checks/checks.ts';
@@ -144,6 +145,9 @@ function drawEntry(entry: Entry, rules) {
   } = entry;
   const isChange = changes.length > 0;
   const [yes, no, lost] = isChange ? ['gains', 'loses', 'bad'] : ['has', 'lacks', 'quiet'];
+  const verdicts: (readonly [string, boolean | undefined])[] = isChange
+    ? changes.map(({ id: role, granted }) => [role, granted])
+    : [...foldRoles({ roles, errors })];
   const wallets = account ?? accounts.join(', ');
   return html`<li key=${index}>
     <div class="grow">
@@ -156,7 +160,10 @@ function drawEntry(entry: Entry, rules) {
       )}
     </div>
     <div class="badges">
-      ${(isChange ? changes : roles).map(({ id: role, granted }, place) => html`<${Badge} key=${place} tone=${granted ? 'good' : lost}>${granted ? yes : no} ${role}<//>`)}
+      ${verdicts.map(([role, isHeld], place) => {
+        const [tone, verb] = isHeld === undefined ? ['warn', 'unknown'] : isHeld ? ['good', yes] : [lost, no];
+        return html`<${Badge} key=${place} tone=${tone}>${verb} ${role}<//>`;
+      })}
       ${[...new Set(errors.map(({ code }) => code))].map((code) => html`<${Badge} key=${code} tone="warn">${code}<//>`)}
     </div>
   </li>`;
