@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import { NONCES_PATH } from '#shared/contracts/paths.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { NONCE_BYTES } from '#shared/stores/checks/admit.ts';
 import { aMessage, aSignIn, type MessageFields, SIGNER } from '../../test/support/builders/a-sign-in.ts';
 import {
   API_KEY,
@@ -247,6 +248,11 @@ describe('a check with signIn', () => {
         clientId: 'app_1',
         month: '2026-11',
         nonce: { nonce, seed: gateway.admitted[0]?.check?.seed },
+        unwritten: {
+          accountId: 'account_1',
+          atMs: NOW_MS,
+          bytes: (gateway.admitted[0]?.check?.bytes ?? 0) + NONCE_BYTES,
+        },
       },
     ]);
   });

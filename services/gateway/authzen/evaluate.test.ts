@@ -514,7 +514,7 @@ describe('a list of evaluations', () => {
         context: { outcome: 'undetermined', error: { status: 503, message: expect.any(String) } },
       },
     ]);
-    expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11' }]);
+    expect(gateway.released).toEqual([chargeOf()]);
     expect(response.headers.get('ratelimit')).toContain('"per-month";r=10000;');
   });
 
@@ -522,6 +522,12 @@ describe('a list of evaluations', () => {
     const gateway = await start({ publish: () => Promise.reject(new Error('a bug')) });
     expect((await list(gateway, { ...ask('club/gold'), evaluations: [{}] })).status).toBe(500);
   });
+});
+
+/** What is given back of a charge. */
+const chargeOf = (count?: number) => ({
+  ...{ clientId: 'app_1', month: '2026-11', unwritten: expect.objectContaining({ accountId: 'account_1' }) },
+  ...(count === undefined ? {} : { count }),
 });
 
 describe('the semantics of a list', () => {
@@ -543,6 +549,8 @@ describe('the semantics of a list', () => {
     ['deny_on_first_deny', [GRANTED, LOST, DENIED], ['granted', 'undetermined'], 2, [1]],
     ['deny_on_first_deny', [FAULTY, GRANTED, DENIED], ['undetermined'], 0, [2]],
     ['deny_on_first_deny', [GRANTED, GRANTED], ['granted', 'granted'], 1, []],
+    ['deny_on_first_deny', [FAULTY, FAULTY], ['undetermined'], 0, []],
+    ['permit_on_first_permit', [FAULTY, FAULTY], ['undetermined', 'undetermined'], 0, []],
     ['permit_on_first_permit', [DENIED, GRANTED, LOST], ['denied', 'granted'], 2, [1]],
     [
       'permit_on_first_permit',
@@ -557,9 +565,7 @@ describe('the semantics of a list', () => {
     async (semantic, evaluations, expected, ran, refunded) => {
       const found = await run(semantic, evaluations);
       expect([found.outcomes, found.ran]).toEqual([expected, ran]);
-      expect(found.released).toEqual(
-        refunded.map((count) => ({ clientId: 'app_1', month: '2026-11', count })),
-      );
+      expect(found.released).toEqual(refunded.map(chargeOf));
     },
   );
 
@@ -586,7 +592,7 @@ describe('the semantics of a list', () => {
         [false, 'undetermined'],
       ]);
       expect(gateway.published).toHaveLength(1);
-      expect(gateway.released).toEqual([{ clientId: 'app_1', month: '2026-11', count: 1 }]);
+      expect(gateway.released).toEqual([chargeOf(1)]);
     },
   );
 
@@ -596,10 +602,12 @@ describe('the semantics of a list', () => {
     const response = await list(gateway, { ...ask('club/gold'), evaluations: [GRANTED, DENIED], options });
     expect(response.status).toBe(500);
     // The first check was surely not published: its own charge is refunded too.
-    expect(gateway.released).toEqual([
-      { clientId: 'app_1', month: '2026-11' },
-      { clientId: 'app_1', month: '2026-11', count: 1 },
-    ]);
+    expect(gateway.released).toEqual([chargeOf(), chargeOf(1)]);
+    // And all bytes of the two records are given back.
+    const given = gateway.released as { readonly unwritten: { readonly bytes: number } }[];
+    expect(given.reduce((sum, { unwritten }) => sum + unwritten.bytes, 0)).toBe(
+      gateway.admitted[0]?.check?.bytes,
+    );
   });
 
   it('tells in the headers what is left after the refund', async () => {

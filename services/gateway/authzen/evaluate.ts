@@ -124,7 +124,7 @@ async function decideAll(
   const checks = new Set(asked.entries.flatMap((entry) => ('check' in entry ? [entry.check] : [])));
   if (checks.size === 0) {
     await deps.applyLimits({ app: caller.app, bucket: 'per-second' }, response);
-    return asked.entries.flatMap((entry) => ('problem' in entry ? [entry] : []));
+    return decideEntries(asked, () => Promise.reject(new Error('no entry needs a check')));
   }
   const { endOf, finish } = await runChecks(deps, { caller, checks, arrivedAt }, response);
   // Also where one of them ends the request: the others are not charged.

@@ -43,11 +43,13 @@ export async function runChecks(
     check,
     delivery: deliveryOf(check, deps.replyChannel),
   });
+  const bytesOf = (some: readonly ValidCheck[]): number =>
+    some.reduce((sum, check) => sum + recordBytesOf(toPublish(check)), 0);
   const admitted = await deps.admitCheck(
     {
       app,
       lane: 'interactive',
-      bytes: [...checks].reduce((sum, check) => sum + recordBytesOf(toPublish(check)), 0),
+      bytes: bytesOf([...checks]),
       cost: checks.size,
       places: checks.size,
       // The standard has none.
@@ -116,15 +118,17 @@ export async function runChecks(
       return ending;
     },
     async finish() {
-      const unrunCount = checks.size - endings.size;
-      const { month } = admitted;
-      if (unrunCount > 0 && month !== undefined)
+      const unrun = [...checks].filter((check) => !endings.has(check));
+      const { clientId, accountId } = app;
+      const { month, acceptedAtMs: atMs } = admitted;
+      const unwritten = { accountId, atMs, bytes: bytesOf(unrun) };
+      if (unrun.length > 0 && month !== undefined)
         await deps
-          .refund({ clientId: app.clientId, month, count: unrunCount })
+          .refund({ clientId, month, count: unrun.length, unwritten })
           .catch((error: unknown) =>
             deps.log.warn({ error: describeError(error) }, 'checks that did not run could not be refunded'),
           );
-      refundCount += unrunCount;
+      refundCount += unrun.length;
       if (refundCount > 0) addHeaders(response, rateHeadersAfterRefund(admitted.admission, refundCount));
     },
   };

@@ -4,7 +4,7 @@ import { RECORD_OVERHEAD_BYTES } from '#shared/contracts/topic.ts';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
 import { describeError, isSurelyUnwritten } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
-import type { Admitter, ClaimRef } from '#shared/stores/checks/admit.ts';
+import { type Admitter, CLAIM_BYTES, type ClaimRef, NONCE_BYTES } from '#shared/stores/checks/admit.ts';
 import type { Logger } from '#shared/telemetry/log.ts';
 import { traceIdOf } from '#shared/telemetry/traceparent.ts';
 import type { GatewayMetrics } from '../metrics.ts';
@@ -119,13 +119,17 @@ export function makePublishCheck(deps: Dependencies): PublishCheck {
 
 async function undo(
   { admitter }: Dependencies,
-  { app: { clientId }, check: { signIn }, admitted, onRefund }: CheckToPublish,
+  toPublish: CheckToPublish,
   claim: ClaimRef | undefined,
 ): Promise<void> {
-  const { month, seed } = admitted;
-  const nonce = signIn && { nonce: signIn.request.nonce, seed };
+  const { app, check, admitted, onRefund } = toPublish;
+  const { month, seed, acceptedAtMs: atMs } = admitted;
   if (month === undefined || !(await isUnpublished(admitter, admitted, claim))) return;
-  await admitter.release({ clientId, month, ...(nonce && { nonce }) });
+  const { clientId, accountId } = app;
+  const nonce = check.signIn && { nonce: check.signIn.request.nonce, seed };
+  const bytes = recordBytesOf(toPublish) + (claim ? CLAIM_BYTES : 0) + (nonce ? NONCE_BYTES : 0);
+  const unwritten = { accountId, atMs, bytes };
+  await admitter.release({ clientId, month, unwritten, ...(nonce && { nonce }) });
   onRefund();
 }
 

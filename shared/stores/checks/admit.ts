@@ -157,6 +157,8 @@ type Charge = {
   readonly count?: number;
   /** The nonce that the check used, and the seed of the check. */
   readonly nonce?: { readonly nonce: string; readonly seed: string } | undefined;
+  /** Bytes of records that were not written, and when they were counted, epoch ms. */
+  readonly unwritten?: { readonly accountId: string; readonly atMs: number; readonly bytes: number };
 };
 
 export type ClaimRef = { readonly clientId: string; readonly keyHash: string; readonly seed: string };
@@ -194,10 +196,12 @@ export function makeAdmitter(redis: Redis, now: () => number) {
      */
     dropClaim: async ({ clientId, keyHash, seed }: ClaimRef): Promise<boolean> =>
       (await drop([claimKey(clientId, keyHash)], [seed])) === 1,
-    /** Refunds a charge, and gives the nonce back. */
-    async release({ clientId, month, count = 1, nonce }: Charge): Promise<void> {
+    /** Refunds a charge, and gives the nonce and the bytes back. */
+    async release({ clientId, month, count = 1, nonce, unwritten }: Charge): Promise<void> {
       const used = nonce ? nonceKey(clientId, nonce.nonce) : '';
-      await release([monthCounterKey(clientId, month), used], [count, nonce?.seed ?? '']);
+      const { accountId = '', atMs = 0, bytes = 0 } = unwritten ?? {};
+      const keys = [monthCounterKey(clientId, month), used];
+      await release(keys, [count, nonce?.seed ?? '', clientId, accountId, atMs, bytes]);
     },
   };
 }
@@ -292,8 +296,9 @@ end
 /** Keys of one admission; a call carries several. */
 const ADMISSION_KEYS = 5;
 
-const CLAIM_BYTES = 512;
-const NONCE_BYTES = 256;
+/** What a claim and the mark of a nonce count for. */
+export const CLAIM_BYTES = 512;
+export const NONCE_BYTES = 256;
 /** The mark of a nonce outlives it, so that a step of Redis's clock does not free it. */
 const NONCE_MARK_MS = NONCE_MS + 60_000;
 
@@ -478,9 +483,11 @@ return redis.call('DEL', KEYS[1])
 `;
 
 /** KEYS: the month's counter, the mark of the nonce or ''. ARGV: checks charged, seed of the check
- * that used the nonce. */
-const RELEASE_LUA = `${LUA_REFUND}
-local seed = ARGV[2]
+ * that used the nonce, client app, account, when the bytes were counted, bytes. */
+const RELEASE_LUA = `${LUA_REFUND}${LUA_ACCOUNT_BYTES}
+local seed, client, account = ARGV[2], ARGV[3], ARGV[4]
+local day, bytes = math.floor(tonumber(ARGV[5]) / 86400000), tonumber(ARGV[6])
+if bytes > 0 then uncountBytes(account, client, day, bytes) end
 local user = seed ~= '' and redis.call('GET', KEYS[2])
 if user and string.sub(user, -#seed) == seed then redis.call('DEL', KEYS[2]) end
 refundTo(KEYS[1], tonumber(ARGV[1]))

@@ -77,6 +77,7 @@ end
  *
  *   `accountBytes(account, quota, day)` returns the sum, and the most that it may be
  *   `countBytes(account, client, day, bytes)` adds to it
+ *   `uncountBytes(account, client, day, bytes)` takes back what was not written
  */
 export const LUA_ACCOUNT_BYTES = `
 local function accountBytesKey(account, day)
@@ -91,10 +92,24 @@ local function addToAccount(account, day, bytes)
   local sum = accountBytesKey(account, day)
   if redis.call('INCRBY', sum, bytes) == bytes then redis.call('PEXPIRE', sum, ${2 * DAY_MS}) end
 end
+local function appDayKey(client, day)
+  return ofSystem('usage-day:{' .. client .. '}:' .. string.format('%.0f', day))
+end
 local function countBytes(account, client, day, bytes)
   addToAccount(account, day, bytes)
-  local ofApp = ofSystem('usage-day:{' .. client .. '}:' .. string.format('%.0f', day))
+  local ofApp = appDayKey(client, day)
   if redis.call('HINCRBY', ofApp, '${BYTES_FIGURE}', bytes) == bytes then redis.call('PEXPIRE', ofApp, ${DAY_KEPT_MS}) end
+end
+local function uncountBytes(account, client, day, bytes)
+  local sum, ofApp = accountBytesKey(account, day), appDayKey(client, day)
+  local counted = math.min(
+    tonumber(redis.call('GET', sum) or '0'), tonumber(redis.call('HGET', ofApp, '${BYTES_FIGURE}') or '0'))
+  -- Redis may have lost a part of it.
+  local taken = math.min(bytes, counted)
+  if taken > 0 then
+    redis.call('DECRBY', sum, taken)
+    redis.call('HINCRBY', ofApp, '${BYTES_FIGURE}', -taken)
+  end
 end
 `;
 

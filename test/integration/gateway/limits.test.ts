@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '#shared/contracts/durations.ts';
-import { startCountingBytes } from '#shared/fairness/account-bytes.ts';
+import { makeAccountBytes, startCountingBytes } from '#shared/fairness/account-bytes.ts';
 import { type Admitter, makeAdmitter } from '#shared/stores/checks/admit.ts';
 import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { testStores } from '../../support/infrastructure/test-stores.ts';
@@ -157,6 +157,25 @@ describe('the limits over two gateways', () => {
     expect(await monthTotal(app)).toBe(300);
     await admitter.release({ clientId, month, count: 700 });
     expect(await monthTotal(app)).toBe(0);
+  });
+
+  it('give back the bytes of what was not written, and no more than was counted', async () => {
+    const accountId = `acc_${randomUUID()}`;
+    const app = await anApp({ requestsPerMonth: 1_000 }, { accountId });
+    const { clientId, limits } = app.document;
+    const bytesOfDay = async () => (await makeAccountBytes(stores.redis).read(clientId)).bytes;
+    const { month, nowMs: atMs } = await admitter.admit({
+      ...{ clientId, accountId, limits, bucket: 'per-second' },
+      check: { seed: '1.00', bytes: 900 },
+    });
+    expect(await bytesOfDay()).toBe(900);
+    const charge = { clientId, month: month?.name ?? '' };
+    await admitter.release({ ...charge, unwritten: { accountId, atMs, bytes: 400 } });
+    expect(await bytesOfDay()).toBe(500);
+    await admitter.release({ ...charge, unwritten: { accountId, atMs: atMs - DAY_MS, bytes: 400 } });
+    expect(await bytesOfDay()).toBe(500);
+    await admitter.release({ ...charge, unwritten: { accountId, atMs, bytes: 9_000 } });
+    expect(await bytesOfDay()).toBe(0);
   });
 
   it('refuse checks of all apps of an account until midnight once it has used its bytes of the day', async () => {
