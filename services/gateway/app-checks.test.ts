@@ -163,6 +163,33 @@ describe('a check', () => {
   });
 
   it.each([
+    ['too late runs again', 60_000, 2],
+    ['in time is replayed', 1, 1],
+  ])(
+    'in sync mode that denies what it could not read, and decided nothing %s under its idempotency key',
+    async (_, tookMs, runs) => {
+      const denied = { roles: [{ id: 'gold', granted: false }], errors: [PASSING] };
+      const evaluatedAt = new Date(NOW_MS + tookMs).toISOString();
+      let claim: Claim | undefined;
+      const gateway = await start({
+        admit: async (request) =>
+          claim !== undefined && request.check?.claim?.replaces === undefined
+            ? anAdmission(request, { outcome: 'published', claim })
+            : anAdmission(request),
+        publish: async ({ requestId }) =>
+          gateway.complete(requestId, aResult(requestId, { ...denied, evaluatedAt })),
+      });
+      const headers = { 'idempotency-key': 'once' };
+      const body = { ...A_CHECK, onUndetermined: 'deny' };
+      await gateway.post(body, headers);
+      const { requestId } = gateway.published[0] ?? {};
+      claim = { atMs: NOW_MS, seed: 'seed', requestId, month: '2026-11' };
+      await gateway.post(body, headers);
+      expect(gateway.published).toHaveLength(runs);
+    },
+  );
+
+  it.each([
     ['as long as its result is kept is published again under its id', 71, true],
     ['longer ago than its result is kept is accepted anew', 73, false],
   ])('that was claimed %s', async (_, hours, isSame) => {
@@ -255,6 +282,9 @@ describe('a check', () => {
       expect((await problemOf(response))['code']).toBe(expected);
     }
     expect(gateway.released).toHaveLength(2 * releaseCount);
+    const given = gateway.released as { readonly unwritten: { readonly bytes: number } }[];
+    const counted = gateway.admitted.flatMap(({ check }) => check?.bytes ?? []);
+    expect(given.map(({ unwritten }) => unwritten.bytes)).toEqual(releaseCount === 0 ? [] : counted);
     expect(gateway.waiters.count()).toBe(0);
   });
 

@@ -123,7 +123,10 @@ export function faultsOfChains(
 
 export const chainsOf = ({ rules }: PlacedRules): ReadonlySet<string> =>
   new Set(
-    rules.flatMap(({ rule }) => (isObject(rule) && 'chainId' in rule ? [String(rule['chainId'])] : [])),
+    rules.flatMap(({ rule }) => {
+      const chainId = isObject(rule) ? rule['chainId'] : undefined;
+      return typeof chainId === 'number' || typeof chainId === 'string' ? [String(chainId)] : [];
+    }),
   );
 
 /** The sums over several chains, which are read at one instant: where each is, and its chains in

@@ -1,4 +1,5 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
+import { ServiceError } from '#shared/errors.ts';
 import { Problem } from '#shared/http/problem.ts';
 import type { Admission, AdmitRequest } from '#shared/stores/checks/admit.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -50,9 +51,11 @@ export async function parseBeforeLimits<T>(
     if (denied) throw denied;
     return await parse();
   } catch (refusal) {
-    // A request that the limits themselves refuse does not enter the log of the rate.
-    if (refusal instanceof Problem && refusal.code !== 'rate-limited')
-      await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
+    // A request that the limits themselves refuse does not enter the log of the rate, and where a
+    // dependency is away there is no log. A body that meets a bug is not free.
+    const isFree =
+      refusal instanceof Problem ? refusal.code === 'rate-limited' : refusal instanceof ServiceError;
+    if (!isFree) await applyLimits({ app: caller.app, bucket: 'per-second' }, response);
     throw refusal;
   }
 }

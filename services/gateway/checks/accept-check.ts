@@ -1,5 +1,4 @@
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { isOverdue, isRefunded } from '#shared/contracts/checks/result.ts';
 import { RESPONSES_PATH } from '#shared/contracts/paths.ts';
 import { memoryOf } from '#shared/contracts/rules/rule-set.ts';
 import type { Delivery } from '#shared/contracts/webhooks/delivery.ts';
@@ -17,7 +16,7 @@ import {
   sendJson,
 } from '../edge/exchange.ts';
 import { overloadOf, rateHeadersAfterRefund } from '../limits/apply-limits.ts';
-import { type AdmittedCheck, isToBeRetried, sha256 } from './admit-check.ts';
+import { type AdmittedCheck, isRefundedResult, isToBeRetried, isTooLate, sha256 } from './admit-check.ts';
 import type { Waiting } from './await-result.ts';
 import { parseRequest, type RefusedRequest, type RequestRules } from './parse-request.ts';
 import { type CheckToPublish, laneOf, recordBytesOf } from './publish-check.ts';
@@ -38,7 +37,7 @@ export function makeAcceptCheck(deps: Dependencies) {
     try {
       const resultJson = await waiting.result;
       // result-store refunded the charge when it saved this result.
-      if (onRefund && isRefundedResult(ruleCount, resultJson)) onRefund();
+      if (onRefund && isRefundedResult(resultJson, ruleCount)) onRefund();
       answerSync(response, requestId, resultJson);
     } finally {
       waiting.cancel();
@@ -88,6 +87,7 @@ async function accept(
       nonce: nonceOf(deps, app, check),
       bodyHash: hashOf(check),
       idempotencyKey: parsed.idempotencyKey,
+      ruleCount: check.rules.length,
     },
     response,
   );
@@ -145,11 +145,7 @@ export async function startCheck(
  * decided nothing. A function of its own, so that what waits does not refer to the check. */
 const inTime = (waiting: Waiting, ruleCount: number, deadlineAtMs: number): Waiting => ({
   ...waiting,
-  result: waiting.result.then((json) =>
-    isRefundedResult(ruleCount, json) && isOverdue(JSON.parse(json), new Date(deadlineAtMs).toISOString())
-      ? undefined
-      : json,
-  ),
+  result: waiting.result.then((json) => (isTooLate(json, ruleCount, deadlineAtMs) ? undefined : json)),
 });
 
 /** A function of its own, so that what it refers to is not what the request has read. */
@@ -227,12 +223,6 @@ function startWaiting(
 
 const answerAccepted = ({ publicBaseUrl }: Dependencies, response: Response, requestId: string): void =>
   sendAccepted(response, { requestId }, `${publicBaseUrl}${RESPONSES_PATH}${requestId}`);
-
-/** A result without an error decided something; most have no error, and are not parsed. */
-const isRefundedResult = (ruleCount: number, resultJson: string | undefined): resultJson is string =>
-  resultJson !== undefined &&
-  !resultJson.includes('"errors":[]') &&
-  isRefunded(JSON.parse(resultJson), ruleCount);
 
 /** A refused sign-in is alone in `errors`. A result is written without blanks, and a client's text
  * stands in it with escaped quotes. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppAccess } from '#shared/contracts/apps/client-app.ts';
-import { isWorthRetrying } from '#shared/contracts/checks/result.ts';
+import { isOverdue, isRefunded, isWorthRetrying } from '#shared/contracts/checks/result.ts';
 import { Problem, retryAfter } from '#shared/http/problem.ts';
 import type { Admission, AskedCheck, Claim, PresentedNonce } from '#shared/stores/checks/admit.ts';
 import { addHeaders, type Response } from '../edge/exchange.ts';
@@ -46,6 +46,8 @@ export type CheckToAdmit = {
    * idempotency key. */
   readonly bodyHash: () => string;
   readonly idempotencyKey: string | undefined;
+  /** Rules of a check that may be sync. */
+  readonly ruleCount?: number;
   /** Checks of the month's quota that it costs. Default 1. */
   readonly cost?: number;
   /** Requests of the rate that it counts for. Default 1. */
@@ -72,6 +74,21 @@ export const sha256 = (text: string): string => hash('sha256', text, 'hex');
  */
 export const isToBeRetried = (resultJson: string): boolean =>
   resultJson.includes('"status":"failed"') && isWorthRetrying(JSON.parse(resultJson));
+
+/** A result without an error decided something; most have no error, and are not parsed. */
+export const isRefundedResult = (resultJson: string | undefined, ruleCount: number): resultJson is string =>
+  resultJson !== undefined &&
+  !resultJson.includes('"errors":[]') &&
+  isRefunded(JSON.parse(resultJson), ruleCount);
+
+/** Whether a result that decided nothing came after the deadline, so that the client got a 504. */
+export const isTooLate = (
+  resultJson: string | undefined,
+  ruleCount: number,
+  deadlineAtMs: number,
+): resultJson is string =>
+  isRefundedResult(resultJson, ruleCount) &&
+  isOverdue(JSON.parse(resultJson), new Date(deadlineAtMs).toISOString());
 
 type SeededCheck = CheckToAdmit & {
   readonly seed: string;
@@ -149,7 +166,7 @@ async function settle(
     return isPast(deps, attempt.lane, nowMs - claim.atMs) ? 'spent' : admitted(claim, 'taken-over');
   if (outcome === 'key-reused') throw keyReused();
   if (outcome === 'claimed') return 'wait';
-  return judgeReplay(deps, attempt.lane, admitted(claim, 'replayed'));
+  return judgeReplay(deps, attempt, admitted(claim, 'replayed'));
 }
 
 /** Whether results of this age are no longer kept. */
@@ -162,14 +179,20 @@ const isPast = (
 /** A published claim gives its result or its id; `spent` if there is nothing to replay. */
 async function judgeReplay(
   deps: Dependencies,
-  lane: IssuedLane,
+  { lane, ruleCount = 0 }: Pick<SeededCheck, 'lane' | 'ruleCount'>,
   replay: AdmittedCheck,
 ): Promise<AdmittedCheck | 'spent'> {
   const ageMs = replay.nowMs - replay.acceptedAtMs;
   if (isPast(deps, lane, ageMs)) return 'spent';
   if (lane !== 'interactive') return replay;
   const resultJson = await deps.readResult(replay.requestId);
-  if (resultJson !== undefined) return isToBeRetried(resultJson) ? 'spent' : { ...replay, resultJson };
+  if (resultJson !== undefined) {
+    // Of a check that denies what it could not read, a late result is completed and decided nothing.
+    const isSpent =
+      isToBeRetried(resultJson) ||
+      isTooLate(resultJson, ruleCount, replay.acceptedAtMs + deps.syncDeadlineMs);
+    return isSpent ? 'spent' : { ...replay, resultJson };
+  }
   if (ageMs < deps.syncDeadlineMs) throw inUse();
   return 'spent';
 }

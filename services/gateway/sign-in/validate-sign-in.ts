@@ -54,7 +54,8 @@ export function validateSignIn(
       ? faultOfMessage(parsed.message, sound[0]?.message, chainIds)
       : malformed(parsed.fault);
     if (fault !== undefined) faults.push(faultAt(`${pointer}/message`, fault.code, fault.detail));
-    if (parsed.ok) sound.push({ message: parsed.message, text, signature: String(signature).toLowerCase() });
+    if (parsed.ok && typeof signature === 'string')
+      sound.push({ message: parsed.message, text, signature: signature.toLowerCase() });
   }
   return { faults, signIns: sound };
 }
