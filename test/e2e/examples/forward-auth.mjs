@@ -23,7 +23,7 @@ async function judge(cookie = '') {
   if (claims instanceof Error) return claims.code.startsWith('proof-') ? 401 : 503;
   // Every account: of a verdict about several, the others may hold the role.
   if (claims.domain !== domain || claims.signedIn?.length !== claims.accounts.length) return 401;
-  return statusOf(['granted', 'denied'].find((outcome) => claims[outcome].includes(ROLE)));
+  return statusOf(['granted', 'undetermined', 'denied'].find((outcome) => claims[outcome].includes(ROLE)));
 }
 
 const app = express();

@@ -15,7 +15,8 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
  * errors: there an unread rule is a denial.
  */
 function foldRoles({ roles, errors }) {
-  const held = new Map(errors.map(({ roleId }) => [roleId, undefined]));
+  // A fault of a sign-in has no role.
+  const held = new Map(errors.flatMap(({ roleId }) => (roleId ? [[roleId, undefined]] : [])));
   for (const { id, granted } of roles) if (granted || !held.has(id)) held.set(id, granted);
   return held;
 }

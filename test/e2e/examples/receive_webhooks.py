@@ -21,7 +21,8 @@ def fold_roles(result):
     read, and otherwise not held. Of a check with onUndetermined "deny", pass its roles and no errors: there an
     unread rule is a denial.
     """
-    held = {error["roleId"]: None for error in result["errors"]}
+    # A fault of a sign-in has no role.
+    held = {error["roleId"]: None for error in result["errors"] if "roleId" in error}
     for role in result["roles"]:
         if role["granted"] or role["id"] not in held:
             held[role["id"]] = role["granted"]
