@@ -19,10 +19,18 @@ const completed = {
 };
 
 /** Answers over fakes that record every step, in order. */
-function setUp({ stored, awayCount = 0 }: { stored?: string; awayCount?: number } = {}) {
+function setUp({
+  stored,
+  awayCount = 0,
+  brokerAwayCount = 0,
+}: {
+  stored?: string;
+  awayCount?: number;
+  brokerAwayCount?: number;
+} = {}) {
   const steps: string[] = [];
   const published: { topic: string; message: unknown }[] = [];
-  let left = awayCount;
+  let [left, brokerLeft] = [awayCount, brokerAwayCount];
   const encode = makeEncode({
     results: {
       saveIfAbsent: async (saving) => {
@@ -32,6 +40,7 @@ function setUp({ stored, awayCount = 0 }: { stored?: string; awayCount?: number 
       },
     },
     publish: async ({ name }, message) => {
+      if (brokerLeft-- > 0) throw new ServiceError('broker-unavailable', 'away');
       steps.push(`publish ${name}`);
       published.push({ topic: name, message });
     },
@@ -90,6 +99,12 @@ test.each([
   const { run, published } = setUp({ stored: aCheckResult({ status: 'failed', errors, evaluatedAt }) });
   await run(SYNC, new Date(Date.parse(evaluatedAt) + leftMs).toISOString());
   expect(published[0]?.message).toMatchObject({ decided: isCharged });
+});
+
+test('repeats the publish alone while the broker is away: the client was told what was saved', async () => {
+  const { run, steps } = setUp({ brokerAwayCount: 1 });
+  await run(SYNC);
+  expect(steps).toEqual(['save and notify results:g1', 'park', 'alive', 'publish check.completed.v1']);
 });
 
 test('repeats the save alone while Redis is away, and parks the record meanwhile', async () => {

@@ -6,7 +6,7 @@ import {
   type BatchPartRequested,
   batchCompleted,
 } from '#shared/contracts/batches/batch.ts';
-import { type CheckCompleted, checkCompleted } from '#shared/contracts/checks/check-completed.ts';
+import { checkCompleted } from '#shared/contracts/checks/check-completed.ts';
 import { isCharged } from '#shared/contracts/checks/result.ts';
 import { watchEvaluated } from '#shared/contracts/watches/watch.ts';
 import { firstDelivery, webhookRequested } from '#shared/contracts/webhooks/webhook.ts';
@@ -88,24 +88,24 @@ function encodeResult({ results, publish }: Outputs, check: ResultHeader, evalua
       }
       const message = { ...completed, mode: delivery.mode };
       if (delivery.mode === 'poll') return publish(checkCompleted, message, { traceparent });
-      const resultJson = await saveOrWait(results, message, delivery.replyChannel, record);
+      const { replyChannel } = delivery;
+      const resultJson = await orWait(record, () =>
+        results.saveIfAbsent({ ...savingOf(message), replyChannel }),
+      );
       const decided =
         resultJson === message.resultJson ? message.decided : isCharged(JSON.parse(resultJson), check);
-      await publish(checkCompleted, { ...message, resultJson, decided }, { traceparent });
+      const saved = { ...message, resultJson, decided };
+      await orWait(record, () => publish(checkCompleted, saved, { traceparent }));
     },
   };
 }
 
-/** While Redis is away the save alone is repeated, and the record is parked. */
-const saveOrWait = (
-  results: Outputs['results'],
-  message: CheckCompleted,
-  replyChannel: string,
-  record: RecordContext,
-): Promise<string> =>
+/** While Redis or the broker is away this step alone is repeated, and the record is parked: once the
+ * client was told the saved bytes, no others may be made. */
+const orWait = <T>(record: RecordContext, step: () => Promise<T>): Promise<T> =>
   persist(async () => {
     try {
-      return await results.saveIfAbsent({ ...savingOf(message), replyChannel });
+      return await step();
     } catch (error) {
       record.park(() => undefined);
       throw error;
