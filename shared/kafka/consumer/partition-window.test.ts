@@ -60,6 +60,17 @@ test('skips records that are fetched again after a rebalance', () => {
   expect(window.head?.offset).toBe(2);
 });
 
+test('loses no record to a new leader that knows less of the end, and begins anew with a new topic', () => {
+  const window = windowOf(record(0), record(1), record(2), record(3));
+  takeAll(window);
+  window.accept([record(2)], 3);
+  expect([window.commitOffset, window.fetchedOffset]).toEqual([0, 4]);
+  window.accept([], 3);
+  expect([window.commitOffset, window.fetchedOffset]).toEqual([0, 4]);
+  window.accept([record(0)], 1);
+  expect([window.waitingCount, window.fetchedOffset]).toEqual([1, 1]);
+});
+
 test('does not make records without a key wait for one another', () => {
   const window = windowOf(record(0, ''), record(1, ''));
   expect(takeAll(window)).toHaveLength(2);

@@ -150,8 +150,10 @@ export class PartitionWindow<M> {
   /** Takes fetched records; skips those that were accepted before and are fetched again after a
    * rebalance. */
   accept(messages: readonly KafkaMessage[], highWatermark: number): void {
-    // The topic was created again: offsets begin at zero.
-    if (highWatermark < this.#nextOffset) this.#reset();
+    const first = Number(messages[0]?.offset ?? Number.POSITIVE_INFINITY);
+    // The topic was created again: offsets begin at zero. A new leader may know less of the end for a
+    // moment: what is fetched then goes on from here.
+    if (highWatermark < this.#nextOffset && first <= this.commitOffset) this.#reset();
     for (const fetched of messages) {
       const offset = Number(fetched.offset);
       if (offset < this.#nextOffset) continue;

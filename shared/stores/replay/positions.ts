@@ -1,3 +1,4 @@
+import { ServiceError } from '#shared/errors.ts';
 import type { Redis } from '#shared/redis/connect.ts';
 import { VIEW_KEYS } from '#shared/redis/fence.ts';
 import { makeScript, REQUIRE_RESULTS, REQUIRE_VIEW } from '#shared/redis/script.ts';
@@ -52,8 +53,8 @@ export function makeSavePositions(redis: Redis): (positions: readonly PartitionO
       await save([VIEW_KEYS.positions], args);
       for (const { name, offset } of named) acknowledged.set(name, offset);
     } catch (error) {
-      // Told once: the position is right after the repair.
-      acknowledged.clear();
+      // Told once: the position is right after the repair. While Redis is away nothing is known.
+      if (error instanceof ServiceError && error.code === 'view-rebuilding') acknowledged.clear();
       throw error;
     }
   };

@@ -295,12 +295,22 @@ test('a webhook that lost its body with its retention near its end keeps it unti
   expect(await stores.redis.pttl(`result:${check.requestId}`)).toBeGreaterThan(3_600_000);
 });
 
-test('lost writes behind a connection that stayed open are detected at the next commit', async () => {
-  const save = makeSavePositions(stores.redis);
+test('lost writes behind a connection that stayed open are detected at the next commit, also after one that failed', async () => {
+  const calls = { fail: false };
+  const redis = new Proxy(stores.redis, {
+    get: (target, name) =>
+      calls.fail && name === 'evalsha'
+        ? () => Promise.reject(new Error('the connection is closed'))
+        : Reflect.get(target, name),
+  });
+  const save = makeSavePositions(redis);
   const at = (offset: number) => [{ topic: 'any', partition: 0, offset }];
   await save(at(10));
   const rewind = await remember();
   await save(at(20));
+  calls.fail = true;
+  await expect(save(at(21))).rejects.toMatchObject({ code: 'store-unavailable' });
+  calls.fail = false;
   await rewind();
   await expect(save(at(21))).rejects.toMatchObject({ code: 'view-rebuilding' });
   expect(await views.views.readState()).toBe('missing');
