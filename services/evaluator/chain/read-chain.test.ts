@@ -113,10 +113,22 @@ test.each([
 );
 
 test('answered reads prove a block, whatever happened to the others', async () => {
-  const entries = [
-    { read: { key: 'a' }, observation: SIX, source: { isProved: true } },
-    { read: { key: 'b' }, observation: [failed('rpc-timeout')], source: { isProved: false } },
-  ] as unknown as Entry[];
+  const failing = { read: { key: 'b' }, observation: [failed('rpc-timeout')], source: { isProved: false } };
+  expect(
+    (await blockOfEntries({ read: { key: 'a' }, observation: SIX, source: { isProved: true } }, failing))
+      ?.proved,
+  ).toBe(true);
+  expect(await blockOfEntries(failing)).toBeUndefined();
+});
+
+test('a read that a quorum answered has a block, proved by all who answered, also if one more failed it', async () => {
+  const observation = [...SIX, failed('gas-exhausted'), ...SIX];
+  const block = await blockOfEntries({ read: { key: 'a' }, observation, source: { isProved: false } });
+  expect(block).toMatchObject({ number: 1, proved: false });
+});
+
+/** The block of a check whose reads were answered so. */
+async function blockOfEntries(...entries: readonly object[]) {
   const read = makeChainReader({
     pastBlocks: { read: async () => blockOf(1) },
     nearBlocks: { find: async () => blockOf(1), findUntil: async () => blockOf(1) },
@@ -125,9 +137,8 @@ test('answered reads prove a block, whatever happened to the others', async () =
     waitingChecks: new WaitingChecks(1),
     ...{ pool: { isQuiet: false, isSilent: false }, observer: OBSERVER, monotonicMs: () => 0 },
   });
-  const { block } = await read([READ], CONTEXT);
-  expect(block?.proved).toBe(true);
-});
+  return (await read([READ], CONTEXT)).block;
+}
 
 test.each([
   [false, SIX],

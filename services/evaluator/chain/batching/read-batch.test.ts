@@ -213,6 +213,28 @@ test('of several suspicions of a read, used-up gas is examined first, then a rev
   expect(await suspicionOf(PERHAPS_REVERTED, PERHAPS_FOR_CONTRACTS)).toBe('caller');
 });
 
+test('a call that is given up answers nothing, so that a check that has joined it sends the read again', async () => {
+  const controller = new AbortController();
+  const endpoints = ['0', '1'].map((name) => ({ name, lag: new CallLag() }) as Endpoint);
+  const perform = makeBatchReader({
+    quorum: 2,
+    pool: { ...poolOf(endpoints), ageMs: () => NOT_YET_MS, isBuried: () => false },
+    onBatch: () => undefined,
+    isReplaced: async () => false,
+    readFrom: async ({ name }, _, signal) => {
+      if (name === '0') return { readings: [FIVE], isProved: true, hasState: true };
+      controller.abort();
+      await new Promise((resolve) =>
+        signal.aborted ? resolve(0) : signal.addEventListener('abort', resolve),
+      );
+      throw new RpcFailure('abandoned');
+    },
+  });
+  const entry = { read: { key: 'a' } } as Entry;
+  await perform({ block: BLOCK, entries: [entry], avoid: [], controller } as unknown as Batch);
+  expect(entry.observation).toBeUndefined();
+});
+
 test('a failure that a client may have chosen makes no other read wait', async () => {
   const chosen = new RpcFailure('block-unavailable', { isErrorAnswer: true });
   expect(await readNew({ readyMs: 200 }, chosen)).toMatchObject({ observation: [FIVE], lagMs: 0 });
