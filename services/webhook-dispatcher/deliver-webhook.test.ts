@@ -6,6 +6,7 @@ import { type DeliveryDependencies, makeDelivery } from './deliver-webhook.ts';
 import type { AdmitResult } from './delivery/admit-attempt.ts';
 import type { AttemptRequest } from './delivery/attempt-delivery.ts';
 import type { AttemptOutcome } from './domain/classify-attempt.ts';
+import type { Deferral } from './domain/schedule-retry.ts';
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00.000Z');
 const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
@@ -49,7 +50,7 @@ type Script = {
   readonly stored?: 'none';
   readonly claim?: ClaimOutcome;
   readonly isFull?: boolean;
-  readonly deferral?: 'slots' | 'hanging' | 'breaker';
+  readonly deferral?: Deferral['reason'];
   readonly outcome?: AttemptOutcome;
   readonly secretError?: ServiceError;
   readonly failOnce?: 'publishRetry' | 'publishAttempted' | 'record';
@@ -75,8 +76,11 @@ function setUp(script: Script = {}) {
     toFail = undefined;
     throw new ServiceError('store-unavailable', 'away');
   };
-  const admission: AdmitResult = script.deferral
-    ? { reason: script.deferral }
+  const { deferral } = script;
+  const deferred: Deferral | undefined =
+    deferral && (deferral === 'slots' ? { reason: deferral, tier: '5s' } : { reason: deferral });
+  const admission: AdmitResult = deferred
+    ? deferred
     : { end: (isHealthy) => steps.push(`slot ${VERDICTS[String(isHealthy)]}`) };
   const deps: DeliveryDependencies = {
     deliveries: {

@@ -20,7 +20,7 @@ import type { Admitted, AttemptGate } from './delivery/admit-attempt.ts';
 import type { AttemptDelivery } from './delivery/attempt-delivery.ts';
 import { type AttemptOutcome, judgeClass, respectsRetryAfter } from './domain/classify-attempt.ts';
 import {
-  type DeferralReason,
+  type Deferral,
   isGivenUp,
   parseRetryAfter,
   planDeferral,
@@ -190,15 +190,15 @@ export function makeDelivery(deps: DeliveryDependencies) {
    * releases too, although it has not claimed now: it may have claimed before a crash, and be read a
    * second time.
    */
-  async function defer(step: Step, reason: DeferralReason): Promise<void> {
+  async function defer(step: Step, deferral: Deferral): Promise<void> {
     const { delivery, position, waitedIn, traceparent } = step;
-    const retry = planDeferral(reason, delivery.deferralCount, clockOf(delivery), waitedIn);
+    const retry = planDeferral(deferral, delivery.deferralCount, clockOf(delivery), waitedIn);
     if (retry === undefined) return endUnattempted(step);
     const dueAt = isoOf(retry.dueAtMs);
     await deliveries.releaseClaim(delivery, position, dueAt, redisNowMs());
     const next = { ...delivery, deferralCount: delivery.deferralCount + 1, dueAt };
     await deps.publishRetry(retry.tier, next, traceparent);
-    metrics.countDeferral(reason);
+    metrics.countDeferral(deferral.reason);
   }
 
   async function endUnattempted(step: Step): Promise<void> {
@@ -215,10 +215,10 @@ export function makeDelivery(deps: DeliveryDependencies) {
     if (isOver) return endUnattempted(step);
 
     const signers = await readSigners(step);
-    if (signers === undefined) return defer(step, 'secret');
+    if (signers === undefined) return defer(step, { reason: 'secret' });
     const { delivery, body } = step;
     const admission = await deps.gate.admit(delivery, delivery.callbackUrl, body?.length ?? 0);
-    if (admission.reason !== undefined) return defer(step, admission.reason);
+    if (admission.reason !== undefined) return defer(step, admission);
     await attempt(step, admission, signers);
   };
 

@@ -3,13 +3,13 @@ import { type AdmitResult, makeAttemptGate } from './admit-attempt.ts';
 const HOOK = 'https://hooks.example/a';
 
 /** A gate whose slots are either always or never free. */
-function setUp({ areFree = true, isProven = true } = {}) {
+function setUp({ areFree = true, isTaking = true } = {}) {
   const state = { nowMs: 0, held: 0, releasedAs: [] as (boolean | undefined)[] };
   const gate = makeAttemptGate({
     monotonicMs: () => state.nowMs,
     scale: 1,
     slots: {
-      isProven: () => isProven,
+      msPerMessage: () => (isTaking ? 25 : undefined),
       acquire: async () => {
         if (!areFree) return undefined;
         state.held += 1;
@@ -43,8 +43,8 @@ test('frees the slot with the health that the attempt showed', async () => {
 
 test('refuses without a slot, and names the reason', async () => {
   const { gate } = setUp({ areFree: false });
-  expect(await gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'slots' });
-  const hanging = setUp({ areFree: false, isProven: false });
+  expect(await gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'slots', tier: '5s' });
+  const hanging = setUp({ areFree: false, isTaking: false });
   expect(await hanging.gate.admit(appOf('app_1'), HOOK, 1)).toEqual({ reason: 'hanging' });
 });
 

@@ -1,6 +1,8 @@
 import { Breaker, type BreakerState } from '#shared/breaker/breaker.ts';
 import { shareOfWindow } from '#shared/breaker/share-of-window.ts';
 import type { AppOwner } from '#shared/fairness/fair-shares.ts';
+import { makeBacklog } from '../domain/backlog.ts';
+import type { Deferral } from '../domain/schedule-retry.ts';
 import type { DeliverySlots } from './delivery-slots.ts';
 import { PerReceiver } from './per-receiver.ts';
 
@@ -16,16 +18,14 @@ export type Admitted = {
 };
 
 /** Permission for one attempt, or the reason to defer the message. */
-export type AdmitResult =
-  | Admitted
-  | { readonly reason: 'slots' | 'hanging' | 'breaker'; readonly end?: undefined };
+export type AdmitResult = Admitted | (Deferral & { readonly end?: undefined });
 
 export type AttemptGate = ReturnType<typeof makeAttemptGate>;
 
 type Dependencies = {
-  readonly slots: Pick<DeliverySlots, 'acquire' | 'isProven'>;
+  readonly slots: Pick<DeliverySlots, 'acquire' | 'msPerMessage'>;
   readonly monotonicMs: () => number;
-  /** Multiplies the breaker's window and open times, for tests. 1 in production. */
+  /** Multiplies the times of the breaker and of the tiers, for tests. 1 in production. */
   readonly scale: number;
 };
 
@@ -43,6 +43,12 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
     // A running attempt keeps its breaker; the next attempt to this receiver begins with a new one.
     isIdle: () => true,
   });
+  const backlogs = new PerReceiver({ make: () => makeBacklog(scale), isIdle: () => true });
+  const deferWithoutSlot = (app: AppOwner, origin: string): AdmitResult => {
+    const msPerMessage = slots.msPerMessage(app, origin);
+    if (msPerMessage === undefined) return { reason: 'hanging' };
+    return { reason: 'slots', tier: backlogs.of(app, origin).defer(monotonicMs(), msPerMessage) };
+  };
   return {
     /** Asks for permission to deliver `bytes` to a callback URL. Resolves within about 2 s. */
     async admit(app: AppOwner, callbackUrl: string, bytes: number): Promise<AdmitResult> {
@@ -50,7 +56,7 @@ export function makeAttemptGate({ slots, monotonicMs, scale }: Dependencies) {
       const breaker = breakers.of(app, origin);
       if (breaker.state === 'open') return { reason: 'breaker' };
       const slot = await slots.acquire(app, origin, bytes);
-      if (slot === undefined) return { reason: slots.isProven(app, origin) ? 'slots' : 'hanging' };
+      if (slot === undefined) return deferWithoutSlot(app, origin);
       // Last, because an admitted probe must be made. The breaker may have opened during the wait
       // for a slot.
       const admission = breaker.admit();

@@ -132,6 +132,27 @@ test('defers waiting messages within about a second after their receiver began t
   expect(slots.waitingCount).toBe(0);
 });
 
+test('knows how often a receiver frees a slot while it takes its messages, and of no other', async () => {
+  const ofA = () => slots.msPerMessage(appOf('app_1'), origin('a'));
+  const attempt = async (isHealthy: boolean, durationMs: number) => {
+    const [slot] = await takeMany('a', 1);
+    nowMs += durationMs;
+    slot?.release(isHealthy);
+  };
+  expect(ofA()).toBeUndefined();
+  await attempt(true, 800);
+  nowMs += 3_600_000;
+  expect(ofA()).toBe(100);
+  await attempt(false, 800);
+  expect(ofA()).toBeUndefined();
+  await attempt(true, 800);
+  nowMs += 1;
+  await takeMany('a', 1);
+  nowMs += 2_001;
+  // It hangs.
+  expect(ofA()).toBeUndefined();
+});
+
 test('lets at most 4 096 messages wait for one receiver', async () => {
   await takeMany('a', 8);
   const waiting = Array.from({ length: 4_096 }, () => acquire('a'));

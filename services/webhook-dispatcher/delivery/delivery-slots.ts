@@ -114,9 +114,11 @@ export class DeliverySlots implements Disposable {
     return new Promise((settle) => this.#enqueue(line, { bytes, sinceMs: this.#monotonicMs(), settle }));
   }
 
-  /** Whether a receiver took a message within the last minute and does not seem to hang. */
-  isProven(app: AppOwner, origin: string): boolean {
-    return this.#lines.of(app, origin).isProven(this.#monotonicMs());
+  /** How often a receiver that took the last message, and does not seem to hang, frees a slot;
+   * `undefined` for any other. */
+  msPerMessage(app: AppOwner, origin: string): number | undefined {
+    const line = this.#lines.of(app, origin);
+    return line.isTaking(this.#monotonicMs()) ? this.#expectedWaitMs(line, 1) : undefined;
   }
 
   /** Gives free slots to waiting messages and defers messages that would wait too long. Runs every

@@ -29,6 +29,10 @@ export function makeReceiver(app: AppOwner, origin: string) {
   let healthyAt = Number.NEGATIVE_INFINITY;
 
   const stuckMs = () => Math.min(Math.max((meanMs ?? 0) * STUCK_MEANS, STUCK_MS_MIN), STUCK_MS_MAX);
+  const isStuck = (nowMs: number): boolean => {
+    const [oldest] = begunAt.values();
+    return oldest !== undefined && nowMs - oldest > stuckMs() && healthyAt < oldest;
+  };
 
   return {
     app,
@@ -48,11 +52,9 @@ export function makeReceiver(app: AppOwner, origin: string) {
       healthyAt = isHealthy ? nowMs : Number.NEGATIVE_INFINITY;
     },
     /** Whether it took a message within the last minute and does not seem to hang. */
-    isProven(nowMs: number): boolean {
-      const [oldest] = begunAt.values();
-      const isStuck = oldest !== undefined && nowMs - oldest > stuckMs() && healthyAt < oldest;
-      return !isStuck && nowMs - healthyAt <= PROOF_MS;
-    },
+    isProven: (nowMs: number): boolean => !isStuck(nowMs) && nowMs - healthyAt <= PROOF_MS,
+    /** Whether it took the last message, however long ago, and does not seem to hang. */
+    isTaking: (nowMs: number): boolean => !isStuck(nowMs) && healthyAt !== Number.NEGATIVE_INFINITY,
     /** 0 before the first attempt has ended. */
     expectedDurationMs(nowMs: number): number {
       // The youngest attempt grows old only if no attempt ends. So one slow attempt among quick

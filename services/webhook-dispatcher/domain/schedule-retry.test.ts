@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { type RetryTier, WebhookRetry } from '#shared/contracts/webhooks/webhook.ts';
 import {
   ATTEMPTS_MAX,
-  DEFERRAL_REASONS,
-  type DeferralReason,
+  type Deferral,
   isGivenUp,
   parseRetryAfter,
   planDeferral,
@@ -75,13 +74,15 @@ test('gives a delivery up 40 h after its first attempt, and plans no attempt bey
   expect(isGivenUp(clock({ nowMs: 40 * HOUR_MS }))).toBe(false);
   expect(isGivenUp(clock({ nowMs: 40 * HOUR_MS + 1 }))).toBe(true);
   expect(planRetry(6, undefined, clock({ nowMs: 31 * HOUR_MS }))).toBeUndefined();
-  expect(planDeferral('breaker', 1, clock({ nowMs: 40 * HOUR_MS }))).toBeUndefined();
+  expect(planDeferral({ reason: 'breaker' }, 1, clock({ nowMs: 40 * HOUR_MS }))).toBeUndefined();
 });
 
+const CLIMBING = (['hanging', 'breaker', 'secret'] as const).map((reason) => ({ reason }));
+
 /** The tiers of successive deferrals for one reason. */
-const deferralTiers = (reason: DeferralReason, count: number) => {
+const deferralTiers = (reason: (typeof CLIMBING)[number]['reason'], count: number) => {
   const tiers: (RetryTier | undefined)[] = [];
-  for (let i = 0; i < count; i += 1) tiers.push(planDeferral(reason, i, clock(), tiers.at(-1))?.tier);
+  for (let i = 0; i < count; i += 1) tiers.push(planDeferral({ reason }, i, clock(), tiers.at(-1))?.tier);
   return tiers;
 };
 
@@ -89,21 +90,26 @@ test('an open breaker defers to the 5 s, then the 5 min, then the 30 min tier, f
   expect(deferralTiers('breaker', 5)).toEqual(['5s', '5m', '30m', '30m', '30m']);
   expect(deferralTiers('secret', 5)).toEqual(['5s', '5m', '30m', '30m', '30m']);
   expect(deferralTiers('hanging', 6)).toEqual(['5s', '5s', '5s', '5m', '30m', '30m']);
-  expect(deferralTiers('slots', 6)).toEqual(['5s', '5s', '5s', '5m', '30m', '30m']);
 });
 
 test('a receiver that answers again is noticed within 30 min: deferrals have no jitter', () => {
-  expect(planDeferral('breaker', 50, clock({ jitter: 1 }), '30m')?.dueAtMs).toBe(1_800_000);
+  expect(planDeferral({ reason: 'breaker' }, 50, clock({ jitter: 1 }), '30m')?.dueAtMs).toBe(1_800_000);
+});
+
+test('for want of a slot a message waits in the tier of the backlog, whatever it had waited for before', () => {
+  const busy: Deferral = { reason: 'slots', tier: '5s' };
+  expect(planDeferral(busy, 50, clock(), '30m')).toEqual({ tier: '5s', dueAtMs: 5_000 });
+  expect(planDeferral(busy, 0, clock({ jitter: 1 }))).toEqual({ tier: '5s', dueAtMs: 6_000 });
 });
 
 test('a deferral climbs one tier at a time, however often a message had waited for a slot', () => {
-  expect(planDeferral('breaker', 50, clock(), '5s')?.tier).toBe('5m');
-  expect(planDeferral('hanging', 50, clock(), '5s')?.tier).toBe('5m');
-  expect(planDeferral('breaker', 0, clock(), '2h')?.tier).toBe('5s');
+  expect(planDeferral({ reason: 'breaker' }, 50, clock(), '5s')?.tier).toBe('5m');
+  expect(planDeferral({ reason: 'hanging' }, 50, clock(), '5s')?.tier).toBe('5m');
+  expect(planDeferral({ reason: 'breaker' }, 0, clock(), '2h')?.tier).toBe('5s');
 });
 
-/** The most records that one webhook writes beside its first, whichever of the reasons meets it
- * when. */
+/** The most records that one webhook writes beside its first at a receiver that takes none,
+ * whichever of the reasons meets it when. */
 function recordsOfWebhook(
   known: Map<string, number>,
   { attemptCount, deferralCount, waitedIn, nowMs }: Position = {
@@ -117,7 +123,7 @@ function recordsOfWebhook(
   if (found !== undefined) return found;
   const at = clock({ nowMs });
   const retry = planRetry(attemptCount + 1, undefined, at);
-  const deferrals = DEFERRAL_REASONS.map((reason) => planDeferral(reason, deferralCount, at, waitedIn));
+  const deferrals = CLIMBING.map((why) => planDeferral(why, deferralCount, at, waitedIn));
   const counts = [
     ...(retry ? [{ attemptCount: attemptCount + 1, deferralCount: 0, ...retry }] : []),
     ...deferrals.flatMap((deferral) =>
@@ -138,7 +144,7 @@ type Position = {
   readonly nowMs: number;
 };
 
-test('a webhook that is never taken costs at most 100 records and 60 KB beside the first, over its 40 h', () => {
+test('a webhook to a dead receiver costs at most 100 records and 60 KB beside the first, over its 40 h', () => {
   const at = new Date(0).toISOString();
   const record: WebhookRetry = {
     requestId: 'x'.repeat(40),

@@ -13,14 +13,14 @@ const SCHEDULE: readonly RetryTier[] = ['5s', '5m', '30m', '2h', '5h', '10h', '1
 const SECOND_MS = 1_000;
 
 /** The delay of each tier, shortest first. */
-const TIER_DELAYS_MS: readonly (readonly [RetryTier, number])[] = [
+const TIER_DELAYS_MS = [
   ['5s', 5 * SECOND_MS],
   ['5m', 5 * MINUTE_MS],
   ['30m', 30 * MINUTE_MS],
   ['2h', 2 * HOUR_MS],
   ['5h', 5 * HOUR_MS],
   ['10h', 10 * HOUR_MS],
-];
+] as const satisfies readonly (readonly [RetryTier, number])[];
 
 /** The largest random share added to a delay, so that retries of one outage do not all arrive at
  * once. */
@@ -73,31 +73,38 @@ export function planRetry(
   return dueIn(covering ?? candidates.at(-1), clock);
 }
 
-/** Why a delivery is deferred without an attempt, and how often by the 5 s tier before it climbs to
- * the 5 min tier. */
+/** Why a delivery is deferred without an attempt at a receiver that may take none, and how often by
+ * the 5 s tier before it climbs to the 5 min tier. */
 const SHORT_DEFERRALS_MAX = {
-  /** No slot is free at a receiver with a recent success. */
-  slots: 3,
-  /** No slot is free at a receiver without a recent success. */
+  /** No slot is free at a receiver that failed last, or seems to hang. */
   hanging: 3,
   /** The breaker of a failing receiver is open. */
   breaker: 1,
   /** The signing secret cannot be opened. */
   secret: 1,
 } as const;
-export type DeferralReason = keyof typeof SHORT_DEFERRALS_MAX;
-export const DEFERRAL_REASONS = Object.keys(SHORT_DEFERRALS_MAX) as DeferralReason[];
+type ClimbingReason = keyof typeof SHORT_DEFERRALS_MAX;
 
-/** The tiers of deferrals are the first ones of `TIER_DELAYS_MS`, up to the 30 min tier. */
-const DEFERRAL_TIER_MAX = 2;
+/** `slots`: no slot is free at a receiver that takes its messages; its backlog names the tier. */
+export type Deferral =
+  | { readonly reason: 'slots'; readonly tier: RetryTier }
+  | { readonly reason: ClimbingReason };
+export type DeferralReason = Deferral['reason'];
+export const DEFERRAL_REASONS: readonly DeferralReason[] = [
+  'slots',
+  ...(Object.keys(SHORT_DEFERRALS_MAX) as ClimbingReason[]),
+];
+
+/** The tiers of deferrals: a receiver that answers again is noticed within 30 min. */
+export const DEFERRAL_TIERS = [TIER_DELAYS_MS[0], TIER_DELAYS_MS[1], TIER_DELAYS_MS[2]] as const;
 
 /**
- * Plans when a delivery that was deferred without an attempt is tried again: in 5 s at first, then
- * in 5 min, then every 30 min, without jitter: a receiver that answers again is noticed within
- * 30 min. Its schedule does not advance.
+ * Plans when a delivery that was deferred without an attempt is tried again. Its schedule does not
+ * advance.
  *
- * Each deferral writes a record, so what waits for long must climb, for whatever reason: no webhook
- * costs more than 100 records in its 40 h.
+ * For want of a slot it waits in the tier that the receiver's backlog names. For the other reasons
+ * it waits 5 s at first, then 5 min, then 30 min each time: a receiver that takes nothing costs
+ * at most 100 records in the 40 h of a webhook.
  *
  * @param waitedIn the tier of the record that is deferred, if it comes from one. No tier is
  *   skipped: a receiver that fails only now is asked again in 5 min at the latest, however often
@@ -105,17 +112,24 @@ const DEFERRAL_TIER_MAX = 2;
  * @returns `undefined` once the 40 h are over
  *
  * @example
- * planDeferral('breaker', 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
+ * planDeferral({ reason: 'breaker' }, 1, { nowMs: 0, startedAtMs: 0, jitter: 0, scale: 1 }); // { tier: '5m', dueAtMs: 300000 }
  */
 export function planDeferral(
-  reason: DeferralReason,
+  deferral: Deferral,
   deferralCount: number,
   clock: Clock,
   waitedIn?: RetryTier,
 ): Retry | undefined {
-  const climbed = Math.max(0, deferralCount - SHORT_DEFERRALS_MAX[reason] + 1);
+  if (deferral.reason === 'slots') {
+    // With jitter, because messages that come back together find few slots free.
+    return dueIn(
+      DEFERRAL_TIERS.find(([tier]) => tier === deferral.tier),
+      clock,
+    );
+  }
+  const climbed = Math.max(0, deferralCount - SHORT_DEFERRALS_MAX[deferral.reason] + 1);
   const next = 1 + TIER_DELAYS_MS.findIndex(([tier]) => tier === waitedIn);
-  const index = Math.min(climbed, waitedIn === undefined ? climbed : next, DEFERRAL_TIER_MAX);
+  const index = Math.min(climbed, waitedIn === undefined ? climbed : next, DEFERRAL_TIERS.length - 1);
   return dueIn(TIER_DELAYS_MS[index], { ...clock, jitter: 0 });
 }
 

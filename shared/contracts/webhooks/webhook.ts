@@ -22,7 +22,7 @@ export const WebhookRetry = z.object({
   callbackUrl: z.string(),
   /** Attempts made since the last resend. A deferral is not an attempt. */
   attemptCount: z.number().int().nonnegative(),
-  /** Deferrals since the last attempt: each may wait in a longer tier than the one before. */
+  /** Deferrals since the last attempt, for whatever reason. */
   deferralCount: z.number().int().nonnegative(),
   /** When the delivery was first attempted or deferred: the give-up bound counts from there. */
   firstAttemptAt: z.iso.datetime().optional(),
