@@ -5,7 +5,7 @@ import { DAY_MS } from '#shared/contracts/durations.ts';
 import type { Topic } from '#shared/contracts/topic.ts';
 import { isSurelyUnwritten, ServiceError } from '#shared/errors.ts';
 import type { AccountBytes } from '#shared/fairness/account-bytes.ts';
-import type { LeasedSlots } from '#shared/fairness/leased-slots.ts';
+import type { LeasedSlot, LeasedSlots } from '#shared/fairness/leased-slots.ts';
 import type { Throttle } from '#shared/fairness/throttle.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
 import { type AuditTrail, auditMissing, makeRecordAudit } from '../audit/audit-trail.ts';
@@ -40,6 +40,8 @@ type WriteDocument = <D extends Versioned>(
   store: DocumentStore<D>,
   id: string,
   change: (current: D | undefined) => D | undefined,
+  /** Released with the version if the document was certainly not written. */
+  slot?: LeasedSlot,
 ) => Promise<Written<D> | undefined>;
 
 /**
@@ -56,7 +58,7 @@ type WriteDocument = <D extends Versioned>(
  *   if other writers hold the document for too long (12 s)
  */
 export function makeWriteDocument({ publish, timeoutsMs = TIMEOUTS_MS }: Dependencies): WriteDocument {
-  return async function writeDocument(store, id, change) {
+  return async function writeDocument(store, id, change, slot) {
     for (const beganMs = performance.now(); performance.now() - beganMs < timeoutsMs.wait; ) {
       const current = await store.read(id);
       const next = change(current);
@@ -67,7 +69,7 @@ export function makeWriteDocument({ publish, timeoutsMs = TIMEOUTS_MS }: Depende
         const document = { ...next, version: lease.version };
         await publishOrRelease(
           () => publish(store.topic, document, { timeoutMs: timeoutsMs.publish }),
-          lease.release,
+          () => Promise.all([lease.release(), slot?.release()]),
         );
         const newest = (await store.project(document)) ? document : await store.read(id);
         // During the lease no other writer uses this version, so a newer document was made from
@@ -175,13 +177,15 @@ export function makeChangeDocument<D extends Versioned & { readonly deletedAt?: 
     const after = next(before);
     if (!after) return before;
     if (limits && liveOf(after)) await deps.requireRoom(clientId);
-    if (slots && !liveOf(before) && !(await deps.slots.take(slots.set, id, slots.countMax)))
+    const needed = liveOf(before) ? undefined : slots;
+    const slot = needed && (await deps.slots.take(needed.set, id, needed.countMax));
+    if (needed && !slot)
       throw new ServiceError(
         'limit-reached',
-        `this client app has reached its limit of ${slots.countMax} ${plural}; delete one first`,
+        `this client app has reached its limit of ${needed.countMax} ${plural}; delete one first`,
       );
     if (limits) await deps.throttle.take([writeOfDay(clientId, limits)]);
-    const written = await write(store, key, next);
+    const written = await write(store, key, next, slot);
     if (written?.changed)
       await recordAudit({ accountId, clientId, actor, action, subject: id, kind: 'write' }).catch((cause) => {
         throw auditMissing(`the ${noun} is written`, cause);

@@ -97,7 +97,7 @@ function makeWorld(
     slots: {
       async take() {
         world.slots += 1;
-        return true;
+        return { release: async () => undefined };
       },
     },
     async requireRoom() {

@@ -61,7 +61,7 @@ test('a rule set is sent again only where it has another version than the known 
 
 test('a deleted rule set is not found, and frees its slot', async () => {
   const slots = makeLeasedSlots(stores.redis);
-  const take = (id: string) => slots.take(ruleSetSlotsKey(clientId), id, 1);
+  const take = async (id: string) => (await slots.take(ruleSetSlotsKey(clientId), id, 1)) !== undefined;
   expect(await take('a')).toBe(true);
   await ruleSets().project(aRuleSet(clientId, 'a'));
   expect(await take('b')).toBe(false);
@@ -71,9 +71,24 @@ test('a deleted rule set is not found, and frees its slot', async () => {
   expect(await take('b')).toBe(true);
 });
 
-test('erasing a tombstone leaves the slot that the next rule set of its id has taken', async () => {
+test('a released slot is free at once, unless a later lease or a rule set holds it', async () => {
   const slots = makeLeasedSlots(stores.redis);
   const take = (id: string) => slots.take(ruleSetSlotsKey(clientId), id, 1);
+  const first = await take('a');
+  const second = await take('a');
+  await first?.release();
+  expect(await take('b')).toBeUndefined();
+  await second?.release();
+  const third = await take('b');
+  await ruleSets().project(aRuleSet(clientId, 'b'));
+  await third?.release();
+  await (await take('b'))?.release();
+  expect(await take('c')).toBeUndefined();
+});
+
+test('erasing a tombstone leaves the slot that the next rule set of its id has taken', async () => {
+  const slots = makeLeasedSlots(stores.redis);
+  const take = async (id: string) => (await slots.take(ruleSetSlotsKey(clientId), id, 1)) !== undefined;
   await ruleSets().project(tombstoneOf(aRuleSet(clientId, 'a'), new Date().toISOString()));
   const taken: boolean[] = [];
   const takeMeanwhile = async (key: string) => {
@@ -160,7 +175,7 @@ test('a wiped Redis gets its rule sets, lists and slots back from the topic', as
   expect(found && referenceOf(found)).toEqual({ id: 'kept', version: 3, digest: kept.digest });
   expect(await ruleSets().read(clientId, 'gone')).toBeUndefined();
   expect(await idsOf({ countMax: 10 })).toEqual({ ids: ['kept'], next: undefined });
-  expect(await makeLeasedSlots(stores.redis).take(ruleSetSlotsKey(clientId), 'other', 1)).toBe(false);
+  expect(await makeLeasedSlots(stores.redis).take(ruleSetSlotsKey(clientId), 'other', 1)).toBeUndefined();
 });
 
 test('deleting a client app removes its rule sets from the view and the topic', async () => {

@@ -27,9 +27,9 @@ export function makeFakeBatches({ unfinished = 0, isChargedAgain = true, registe
     slotsTaken,
     slots: {
       async take(_set: string, member: string, countMax: number) {
-        if (slotsTaken.size + unfinished >= countMax) return false;
+        if (slotsTaken.size + unfinished >= countMax) return undefined;
         slotsTaken.add(member);
-        return true;
+        return { release: async () => slotsTaken.delete(member) };
       },
     },
     batches: {

@@ -48,9 +48,9 @@ export function makeFakeRuleSets(
     ruleSets: view,
     slots: {
       async take(_set, id, countMax) {
-        if (!slots.has(id) && slots.size >= countMax) return false;
+        if (!slots.has(id) && slots.size >= countMax) return undefined;
         slots.add(id);
-        return true;
+        return { release: async () => slots.delete(id) };
       },
     },
     requireRoom: async () => undefined,

@@ -20,7 +20,7 @@ test('an app at its limit accepts a repeated creation of its last key, and refus
     partially<Basis>({
       accounts: { read: async () => owner },
       clientApps: { read: async () => full },
-      slots: { take: async () => true },
+      slots: { take: async () => ({ release: async () => undefined }) },
       writes: { app: async (_clientId, _deed, change) => change(full) ?? full },
       box: { seal: (text) => text, reseal: (text) => text },
       now: () => NOW,
