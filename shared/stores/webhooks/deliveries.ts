@@ -194,15 +194,13 @@ const claimOf = (delivery: WebhookRetry, place: string, redisNowMs: number): str
 
 function recordOf({ responseBody: _, ...attempted }: WebhookAttempted): string {
   const atMs = Date.parse(attempted.at);
-  const keptUntil = keepBodyUntil(attempted, atMs);
   return JSON.stringify({
     ...attempted,
     atMs,
     line: attempted.attempt === undefined ? '' : JSON.stringify(attemptLineOf(attempted)),
     acceptedAtMs: Date.parse(attempted.acceptedAt),
     keptUntilMs: deliveryEndsAt(attempted),
-    keepBodyUntilMs:
-      attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil),
+    keepBodyUntilMs: bodyEndsAt(attempted, atMs),
   });
 }
 
@@ -210,6 +208,14 @@ function recordOf({ responseBody: _, ...attempted }: WebhookAttempted): string {
  * can be resent. */
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + DELIVERY_KEPT_MS);
+
+/** Until when the body is kept after an attempt, epoch ms: of a failed delivery as long as it is
+ * shown, of one that was delivered no longer than its retention. */
+function bodyEndsAt(attempted: WebhookAttempted, atMs: number): number | undefined {
+  if (attempted.state === 'exhausted' || attempted.state === 'stopped') return deliveryEndsAt(attempted);
+  const keptUntil = keepBodyUntil(attempted, atMs);
+  return attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil);
+}
 
 /*
  * One hash per delivery: `state`, and its progress as (`resendCount`, `step`, `place`).
@@ -314,7 +320,8 @@ return 1
 
 /**
  * KEYS: delivery, list, failed, undelivered, the stored body. ARGV: the record. Without an attempt it
- * is that of a delivery that was given up. A body that was kept beyond its retention ends with its delivery. A
+ * is that of a delivery that was given up. A body that was kept beyond its retention ends when it is
+ * delivered; after a failure it is kept as long as the delivery is shown, to be resent. A
  * line that is already stored is not added again, so a replay may read a record twice.
  */
 const RECORD = `${REQUIRE_VIEW}${LUA_KEEP_BODY}

@@ -33,12 +33,14 @@ export function makeWebhookBodies(redis: Redis) {
     keep: (about: Pick<NewWebhook, 'requestId' | 'retainUntil'>, redisNowMs: number): Promise<number> =>
       keepBody([resultKey(about.requestId)], [keepBodyUntil(about, redisNowMs) ?? '']),
     /** For a replay that has restored the deliveries: how long a body must be kept from now on
-     * because its delivery may be open, in ms. One that ended less than 72 h ago is in the view. */
+     * because its delivery may be open or resent, in ms. One that ended less than 72 h ago is in the
+     * view. */
     async keepMsOf(
       { requestId, acceptedAt }: Pick<NewWebhook, 'requestId' | 'acceptedAt'>,
       redisNowMs: number,
     ): Promise<number> {
       const state = await readState([deliveryKey(requestId)], ['state']);
+      if (state === 'exhausted' || state === 'stopped') return DELIVERY_KEPT_MS;
       const isOpen =
         state === null ? Date.parse(acceptedAt) > redisNowMs - DELIVERY_KEPT_MS : state === 'pending';
       return isOpen ? BODY_KEPT_MS : 0;
@@ -48,7 +50,8 @@ export function makeWebhookBodies(redis: Redis) {
 
 /**
  * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery
- * keeps its body until its end, however short the retention; what may be polled, the gateway
+ * keeps its body until it is delivered, and a failed one as long as it is shown, however short the
+ * retention; what may be polled, the gateway
  * decides by the age of the id.
  */
 export type WebhookBodies = ReturnType<typeof makeWebhookBodies>;

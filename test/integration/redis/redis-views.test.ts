@@ -345,23 +345,46 @@ test('the log of checks comes back after a rebuild, of expired results too, each
   expect(days.reduce((sum, figures) => sum + (figures['poll.completed.0'] ?? 0), 0)).toBe(2);
 });
 
-test('a rebuild keeps the body of an open webhook beyond its retention, and of no ended one', async () => {
+test('a rebuild keeps the body of an open or failed webhook beyond its retention, and of no delivered one', async () => {
   const ended = new Date(Date.now() - 1_000).toISOString();
   const aWebhook = () => aWebhookOfCheck('app_views', { retainUntil: ended });
-  const [deferred, failing, delivered] = [aWebhook(), aWebhook(), aWebhook()];
+  const [deferred, failing, failed, delivered] = [aWebhook(), aWebhook(), aWebhook(), aWebhook()];
   const attempt = { ...aFailure('app_views', Date.now()), attempt: 1, retainUntil: ended };
-  for (const check of [deferred, failing, delivered]) await stores.kafka.publish(webhookRequested, check);
-  for (const [{ requestId }, state] of [[failing, 'pending'] as const, [delivered, 'delivered'] as const])
+  for (const check of [deferred, failing, failed, delivered])
+    await stores.kafka.publish(webhookRequested, check);
+  for (const [{ requestId }, state] of [
+    [failing, 'pending'] as const,
+    [failed, 'exhausted'] as const,
+    [delivered, 'delivered'] as const,
+  ])
     await stores.kafka.publish(webhookAttempted, { ...attempt, requestId, state });
   await stores.redis.flushdb();
   await stores.replay();
-  const ids = [deferred, failing, delivered].map(({ requestId }) => requestId);
-  expect(await makeResults(stores.redis).readMany(ids)).toEqual(['{"n":1}', '{"n":1}', undefined]);
+  const ids = [deferred, failing, failed, delivered].map(({ requestId }) => requestId);
+  const kept = '{"n":1}';
+  expect(await makeResults(stores.redis).readMany(ids)).toEqual([kept, kept, kept, undefined]);
   // Until the delivery ends.
   const { deliveries } = openViews(stores.redis);
   await deliveries.record({ ...attempt, requestId: failing.requestId, attempt: 2, state: 'delivered' });
   expect(await makeResults(stores.redis).read(failing.requestId)).toBeUndefined();
 });
+
+test.each(['exhausted', 'stopped'] as const)(
+  'the body of a webhook that is %s is kept as long as its delivery is shown, however short its retention',
+  async (state) => {
+    const { deliveries } = openViews(stores.redis);
+    const retainUntil = new Date(Date.now() + 1_000).toISOString();
+    const webhook = aWebhookOfCheck('app_views', { retainUntil });
+    const { requestId } = webhook;
+    await deliveries.claim(webhook, 'webhook.requested.v1/0/1', Date.now());
+    await makeResults(stores.redis).saveIfAbsent(savingOf(webhook));
+    await deliveries.record({ ...aFailure('app_views', Date.now()), requestId, retainUntil, state });
+    const body = await stores.redis.pttl(`result:${requestId}`);
+    const shown = await stores.redis.pttl(`webhook:${requestId}`);
+    expect(body).toBeGreaterThan(71 * HOUR_MS);
+    expect(Math.abs(body - shown)).toBeLessThan(60_000);
+  },
+);
 
 const HOUR_MS = 3_600_000;
 const aFailure = (clientId: string, endedMs: number): WebhookAttempted => ({
