@@ -127,7 +127,9 @@ const REQUEST_NOTICE = `${REQUIRE_VIEW}
 local stored = redis.call('GET', KEYS[1])
 if stored then return stored end
 redis.call('SADD', KEYS[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
+-- A later poll with a shorter wait must not end an earlier one's.
+redis.call('PEXPIRE', KEYS[2], ARGV[2], 'NX')
+redis.call('PEXPIRE', KEYS[2], ARGV[2], 'GT')
 return false
 `;
 
@@ -226,8 +228,9 @@ export function makeResults(redis: Redis, observe: ObserveSaved = () => undefine
         if (requestIds.length > 0) await redis.unlink(...requestIds.map(resultKey));
       }),
     /**
-     * Returns the stored bytes, or asks for a notice on the channel at the first save within `forMs`.
-     * A lost notice costs the waiter a second, never the answer.
+     * Returns the stored bytes, or asks for a notice on the channel at the first save within `forMs`,
+     * or within the longer time of an earlier request. A lost notice costs the waiter a second, never
+     * the answer.
      */
     async requestNotice(replyChannel: string, requestId: string, forMs: number): Promise<string | undefined> {
       const keys = [resultKey(requestId), wantedKey(requestId)];

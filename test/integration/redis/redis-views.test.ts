@@ -617,6 +617,13 @@ test('a requested result is announced when it is first saved, and only then', as
   expect(heard).toEqual([`${wanted.requestId} ${wanted.resultJson}`, 'the last']);
 });
 
+test('a later poll with a shorter wait does not end the wait of an earlier one', async () => {
+  const results = makeResults(stores.redis);
+  const { requestId } = aResult();
+  for (const forMs of [1_000, 25_000, 2_000]) await results.requestNotice('results:test', requestId, forMs);
+  expect(await stores.redis.pttl(`wanted:${requestId}`)).toBeGreaterThan(20_000);
+});
+
 test('every save of a result notifies the waiting gateway, with the stored bytes if they are few', async () => {
   const results = makeResults(stores.redis);
   const subscriber = await stores.connection.subscriber();
