@@ -330,6 +330,30 @@ test('repeats a request within its attempt if the receiver closes the kept-alive
     expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ class: 'delivered' });
 });
 
+test('a repeated request has what is left of the time of its attempt', async () => {
+  await using patient = connect(1_200);
+  let nowMs = 0;
+  const seen = new WeakSet<object>();
+  const server = createServer((request, response) => {
+    if (!seen.has(request.socket)) {
+      seen.add(request.socket);
+      return response.writeHead(204).end();
+    }
+    nowMs = 1_000;
+    return request.socket.destroy();
+  });
+  const url = `http://127.0.0.1:${await listen(server)}/`;
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  // More than two, because a connection may not be free yet when its response is returned.
+  for (let i = 0; i < 5; i += 1) {
+    nowMs = 0;
+    expect(await post(url, patient)).toMatchObject({ class: 'delivered' });
+  }
+  const timeoutsMs = new Set(timers.mock.calls.map(([, ms]) => ms));
+  expect([timeoutsMs.has(1_200), timeoutsMs.has(200)]).toEqual([true, true]);
+});
+
 test('never sends a request that timed out while it waited for a connection', async () => {
   const handlers: Dispatcher.DispatchHandler[] = [];
   const agent = { dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) => handlers.push(handler) > 0 };

@@ -93,28 +93,30 @@ export function connectDelivery({
       }
     });
   const agent = new Agent({ ...AGENT_OPTIONS, connect, connections: options.connectionsPerOriginMax });
-  const post = (over: Agent, request: AttemptRequest, onStart?: () => void) =>
+  const post = (over: Agent, request: AttemptRequest, timeoutMs: number, onStart?: () => void) =>
     dialOwner.run(request.owner, () =>
       postOnce(over, request, {
-        timeoutMs: options.attemptTimeoutMs,
+        timeoutMs,
         reset: connectionCount >= connectionsMax,
         onStart,
       }),
     );
 
   const attempt = async (request: AttemptRequest): Promise<Answer> => {
+    const endsAt = performance.now() + options.attemptTimeoutMs;
     let reusedAt: number | undefined;
     const noteReuse = () => {
       reusedAt = isTakingOver ? undefined : performance.now();
     };
     try {
-      return await post(agent, request, noteReuse);
+      return await post(agent, request, options.attemptTimeoutMs, noteReuse);
     } catch (error) {
       // The request went out on a kept-alive connection that the receiver was closing.
       const isStale = classOf(error) === 'connection-reset' && reusedAt !== undefined;
       if (!isStale || performance.now() - (reusedAt ?? 0) > STALE_MS_MAX) throw error;
       const fresh = new Agent({ ...AGENT_OPTIONS, connect, connections: 1 });
-      return await post(fresh, request).finally(() => fresh.destroy());
+      const leftMs = Math.max(0, endsAt - performance.now());
+      return await post(fresh, request, leftMs).finally(() => fresh.destroy());
     }
   };
   return {
