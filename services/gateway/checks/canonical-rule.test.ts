@@ -29,6 +29,7 @@ describe('the canonical form of a view call', () => {
     ['the first output by its index', { returns: '0' }],
     ['the first output by its name', { returns: 'owner' }],
     ['the default of onRevert and of wallets', { onRevert: 'undetermined', wallets: 'any' }],
+    ['a name and a description, which are ignored', { name: 'x', description: 'y' }],
   ])('is the same with %s', (_, changes) => {
     expect(canonicalRule({ ...CALL, ...changes })).toEqual(canonicalRule(CALL));
     expect(canonicalRule(nested({ ...CALL, ...changes }))).toEqual(canonicalRule(nested(CALL)));

@@ -2,8 +2,13 @@ import { type AbiType, isHexadecimal } from '#shared/contracts/rules/abi-type.ts
 import { findOutput, parseViewFunction } from '#shared/contracts/rules/view-function.ts';
 import type { ConditionBody, TermBody, WeightBody } from '#shared/rules/rule-body.ts';
 
+/** Members that are accepted and ignored. */
+const IGNORED = { name: undefined, description: undefined } as const;
+
 /** A rule's values with every default, each in one form. */
-export function canonicalRule(body: ConditionBody): unknown {
+export const canonicalRule = (body: ConditionBody): unknown => ({ ...canonicalValues(body), ...IGNORED });
+
+function canonicalValues(body: ConditionBody): object {
   if (body.type === 'SUM')
     return { ...body, minToken: body.minToken ?? '1', rules: body.rules.map(canonicalTerm) };
   if ('rules' in body) return { ...body, rules: body.rules.map(canonicalRule) };
@@ -26,6 +31,7 @@ function canonicalTerm({ times, per, ...term }: TermBody): unknown {
       : { ...term, contractAddress: addressOf(term) };
   return {
     ...target,
+    ...IGNORED,
     times: typeof times === 'object' ? canonicalWeight(times) : times,
     per: per && canonicalWeight(per),
   };

@@ -83,7 +83,7 @@ describe('a valid check', () => {
     const validation = validateCheck(body, RULES);
     expect(validation.ok && validation.value.canonical()).toBe(
       '["0x52908400098527886e0f7030069857d2e4169ee7",' +
-        '[{"chainId":1,"contractAddress":null,"minToken":"1","name":"x","roleId":"r","type":"NATIVE"}],' +
+        '[{"chainId":1,"contractAddress":null,"minToken":"1","roleId":"r","type":"NATIVE"}],' +
         '[null,false],"omit",{"blockTag":"latest","minBlock":{"1":7}},[null,false,null],null]',
     );
   });
