@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
 import { OPERATORS } from '#shared/contracts/apps/audit.ts';
-import { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
 import type { OpenSystem } from '../open-system.ts';
@@ -14,7 +14,7 @@ const Line = z.union([
   z.object({ kind: z.enum(KIND_NAMES), document: z.unknown() }),
   z.object({ kind: z.literal('end'), format: z.number(), counts: z.record(z.string(), z.number()) }),
 ]);
-type Document = { readonly kind: KindName; readonly document: Versioned };
+type Document = { readonly kind: KindName; readonly document: Versioned; readonly line: number };
 
 /**
  * Imports an export: nothing unless the whole file is valid. A document of which the system has the
@@ -25,7 +25,7 @@ type Document = { readonly kind: KindName; readonly document: Versioned };
  * @throws ServiceError `usage-invalid`, which names the line; the errors of a write
  */
 export async function importSystem(system: OpenSystem, file: string) {
-  const documentCount = await verifyExport(file);
+  const documentCount = await verifyExport(file, (found) => requireSamePerson(system, file, found));
   const written = noCounts();
   let unreadableSecrets = 0;
   let chunk: Document[] = [];
@@ -54,10 +54,36 @@ export async function importSystem(system: OpenSystem, file: string) {
 
 /** Reads a whole export without writing anything; how many documents it has.
  * @throws ServiceError `usage-invalid` */
-export async function verifyExport(file: string): Promise<number> {
+export async function verifyExport(
+  file: string,
+  verify: (found: Document) => Promise<void> = async () => undefined,
+): Promise<number> {
   let count = 0;
-  for await (const _document of readDocuments(file)) count++;
+  for await (const found of readDocuments(file)) {
+    await verify(found);
+    count++;
+  }
   return count;
+}
+
+/**
+ * An account is named after its address: who has signed up with the address of somebody else would
+ * become the owner of that person's apps.
+ *
+ * @throws ServiceError `usage-invalid`
+ */
+async function requireSamePerson(
+  { accounts }: OpenSystem,
+  file: string,
+  { kind, document, line }: Document,
+): Promise<void> {
+  if (kind !== 'accounts') return;
+  const { accountId, createdAt } = Account.parse(document);
+  const present = await accounts.read(accountId);
+  if (present === undefined || present.deletedAt !== undefined || present.createdAt === createdAt) return;
+  throw invalid(
+    `${file}, line ${line}: somebody else has signed up here with the same address (${accountId}, at ${present.createdAt}): delete one of the two accounts`,
+  );
 }
 
 /** The documents of an export. @throws ServiceError `usage-invalid` unless the last line counts
@@ -76,7 +102,7 @@ async function* readDocuments(file: string): AsyncGenerator<Document, void> {
     const parsed = parseLine(line, fault);
     if (parsed.kind !== 'end') {
       found[parsed.kind]++;
-      yield parsed;
+      yield { ...parsed, line: number };
       continue;
     }
     if (parsed.format > FORMAT) throw fault('the export is of a later version of Rolecall');
@@ -92,7 +118,7 @@ async function* readDocuments(file: string): AsyncGenerator<Document, void> {
 function parseLine(
   line: string,
   fault: (what: string) => ServiceError,
-): Document | Extract<z.infer<typeof Line>, { kind: 'end' }> {
+): Omit<Document, 'line'> | Extract<z.infer<typeof Line>, { kind: 'end' }> {
   let json: unknown;
   try {
     json = JSON.parse(line);
