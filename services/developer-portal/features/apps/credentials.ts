@@ -36,17 +36,18 @@ export const idOfToken = (token: string): string | undefined =>
  * turning the second factor on or off, or giving the account to another person. An account that was
  * deleted and made again has another credential, although the same person may sign in to it.
  */
-export const credentialOf = ({ passwordHash = '', singleSignOn, twoFactor, createdAt }: Account): string =>
-  sha256(
-    `credential ${passwordHash}${singleSignOn ? ` ${singleSignOn} ${createdAt}` : ''}${twoFactor ? ` ${twoFactor.enabledAt}` : ''}`,
-  );
+export const credentialOf = ({ passwordHash, singleSignOn, twoFactor, createdAt }: Account): string =>
+  sha256(`credential ${JSON.stringify([createdAt, passwordHash, singleSignOn, twoFactor?.enabledAt])}`);
 
 /**
  * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with
- * one address write one document, whatever its case.
+ * one address write one document, whatever the case of its ASCII letters. Other letters stay: the
+ * lower case of a Kelvin sign is a k, and the two are different mailboxes.
  */
-export const accountIdOf = (email: string): string =>
-  `acc_${sha256(`account ${email.toLowerCase()}`).slice(0, 2 * ID_BYTES)}`;
+export const accountIdOf = (email: string): string => {
+  const address = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return `acc_${sha256(`account ${address}`).slice(0, 2 * ID_BYTES)}`;
+};
 
 /** A webhook signing secret in the form of Standard Webhooks: 32 random bytes. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
