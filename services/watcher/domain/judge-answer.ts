@@ -73,7 +73,10 @@ export function judgeAnswer(
       verdict !== undefined && verdict !== member.roles.find((role) => role.id === id)?.granted,
   );
   const isOwed = member.owed !== undefined || hasUnseen(member, answer.owed, present, answer.read);
-  return isOwed || differs ? 'owed' : 'dropped';
+  // Nothing else may ask again before what is held back, or was read by former rules, is decided on.
+  const isUndecided =
+    member.checked?.rules !== present.rules || member.roles.some(({ heldBack }) => heldBack !== undefined);
+  return isOwed || differs || isUndecided ? 'owed' : 'dropped';
 }
 
 /**

@@ -18,8 +18,12 @@ const apply = (
   rules: Partial<Rules> = {},
   hold?: Parameters<typeof applyAnswer>[3],
 ) => applyAnswer(member, answer, rulesNow(rules), hold);
-const settle = (member: WatchMember, sweep: number, hold: readonly string[] = []) =>
-  settleSweeps(member, { sweeps: [sweep], holdRoles: new Set(hold), at: at(50) });
+const settle = (
+  member: WatchMember,
+  sweep: number,
+  hold: readonly string[] = [],
+  rules: Partial<Rules> = {},
+) => settleSweeps(member, { sweeps: [sweep], holdRoles: new Set(hold), at: at(50) }, rulesNow(rules));
 const seenAt = (block: number, second = block) => ({ '1': { block, askedAt: Date.parse(at(second)) } });
 
 /** The holder, whose last check has read these blocks. */
@@ -349,8 +353,24 @@ describe('a revocation that is held back', () => {
       );
       expect(unread.member.roles[0]?.heldBack).toBeUndefined();
       const revoked = apply(before, anAnswer(3, DENIED, { ...rules, sweep: 8 }), rules);
-      expect(settle(revoked.member, 8).revoked).toEqual(['gold']);
+      expect(settle(revoked.member, 8, [], rules).revoked).toEqual(['gold']);
     }
+  });
+
+  test('by a sweep under former rules is not sent, and an answer by the new ones that is void is owed', () => {
+    const found = apply(holder(), anAnswer(5, DENIED, { sweep: 7 })).member;
+    const rules = { rules: 'set#2 latest' };
+    const behind = anAnswer(4, { gold: true, vip: false }, { ...rules, sweep: 8 });
+    const owing = apply(found, behind, rules);
+    expect(owing).toMatchObject({ isDropped: true, member: { owed: { since: at(4) } } });
+    expect(settle(owing.member, 7, [], rules).event).toBeUndefined();
+    const granted = apply(owing.member, anAnswer(6, { gold: true, vip: false }, rules), rules);
+    expect([granted.event, granted.member.roles[0]?.heldBack]).toEqual([undefined, undefined]);
+  });
+
+  test('is checked again if an answer that would drop it is void', () => {
+    const found = apply(holder(), anAnswer(5, DENIED, { sweep: 7 })).member;
+    expect(apply(found, anAnswer(4, { gold: true, vip: false }, { sweep: 8 })).isDropped).toBe(true);
   });
 });
 
@@ -410,6 +430,17 @@ describe('with a grace, a revocation', () => {
     const looked = apply(found, lookAt(3, 12), rules);
     expect([looked.event, looked.member.roles[0]?.heldBack?.looked]).toEqual([undefined, true]);
     expect(settle(looked.member, 7).event).toMatchObject({ cause: 'schedule', sequence: 2 });
+  });
+
+  test('that was looked at is looked at again if a later sweep could not read it, as after a pause', () => {
+    const found = apply(holder(), anAnswer(2, { gold: false, vip: false }, { sweep: 7 }), rules).member;
+    const looked = apply(found, lookAt(3, 12), rules).member;
+    const unread = (sweep: number) =>
+      anAnswer(20, { gold: undefined, vip: undefined }, { read: {}, errors: [UNREAD], sweep });
+    expect(settle(apply(looked, unread(7), rules).member, 7).revoked).toEqual(['gold']);
+    const unsure = apply(looked, unread(9), rules).member;
+    expect(settle(unsure, 7).event).toBeUndefined();
+    expect(settle(apply(unsure, lookAt(21, 21), rules).member, 7).revoked).toEqual(['gold']);
   });
 
   test('is looked at by the sweep of a resume, which decides it with its own', () => {

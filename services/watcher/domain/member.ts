@@ -106,13 +106,22 @@ export function owe(member: WatchMember, owed: Owed, present: Present): Applied 
     : unchanged(member);
 }
 
-/** Ends sweeps for a member: sends what they hold back, but holds it of these roles. */
+type Settlement = {
+  readonly sweeps: readonly number[];
+  readonly holdRoles: ReadonlySet<string>;
+  readonly at: string;
+};
+
+/** Ends sweeps for a member: sends what they hold back, but holds it of these roles. What former
+ * rules denied stays: a check by the present ones decides. */
 export const settleSweeps = (
   member: WatchMember,
-  { sweeps, holdRoles, at }: { sweeps: readonly number[]; holdRoles: ReadonlySet<string>; at: string },
+  { sweeps, holdRoles, at }: Settlement,
+  { rules }: Pick<Present, 'rules'>,
 ): Applied =>
   decideHeldBack(member, at, (back, id) => {
     if (back.sweep === undefined || isPending(back) || !sweeps.includes(back.sweep)) return 'stays';
+    if (member.checked?.rules !== rules) return 'stays';
     return holdRoles.has(id) ? 'held' : 'sent';
   });
 
@@ -158,7 +167,7 @@ function nextRole(
   { member, answer, rules, hold }: Ctx,
 ): MemberRole | undefined {
   const { evaluatedAt, sweep } = answer;
-  if (verdict === undefined) return role;
+  if (verdict === undefined) return unreadRole(role, sweep);
   if (role === undefined || (verdict && !role.granted)) return { id, granted: verdict, since: evaluatedAt };
   // Granted again: held-back revocations are dropped.
   if (role.granted === verdict) return withoutHeldBack(role);
@@ -187,6 +196,13 @@ function nextRole(
   if (hold.roles.has(id)) return { ...role, heldBack: { ...heldFrom(first), since: hold.at } };
   return { id, granted: false, since: evaluatedAt };
 }
+
+/** What a later sweep could not read is looked at again before it is sent: after a pause, the second
+ * check may be of long ago. */
+const unreadRole = (role: MemberRole | undefined, sweep: number | undefined): MemberRole | undefined =>
+  role?.heldBack?.looked && sweep !== undefined && sweep !== role.heldBack.sweep
+    ? { ...role, heldBack: { ...role.heldBack, looked: false } }
+    : role;
 
 const firstDenial = ({ evaluatedAt, why }: Answer, { details }: Rules, id: string): HeldBack => ({
   since: evaluatedAt,

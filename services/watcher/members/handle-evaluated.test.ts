@@ -276,7 +276,7 @@ test('a part that the evaluator could not parse changes no role', async () => {
   expect(world.known.member).toEqual({ ...aMember(), ...seen });
 });
 
-test('a settlement leaves a member due whose wallets were replaced', async () => {
+test('a settlement changes nothing of a member whose new wallets were not checked, and leaves it due', async () => {
   const roles = [
     {
       id: 'gold',
@@ -287,7 +287,7 @@ test('a settlement leaves a member due whose wallets were replaced', async () =>
   ];
   const world = makeWorld({ member: { ...seen, roles, checked: undefined, walletsAt: atSecond(50) } });
   await world.handle(settle(60));
-  expect(world.events).toHaveLength(1);
+  expect(world.events).toEqual([]);
   expect(world.known.due).toBe(NOW);
 });
 
@@ -313,13 +313,28 @@ test.each([
   },
 );
 
-test('a revocation that a sweep finds after it was decided is left to the settlement of the next sweep', async () => {
+test('a revocation that a sweep finds after it was decided is sent once the next sweep finds it too', async () => {
   const world = makeWorld({ member: seen, sweep: SWEEP + 1 });
+  const settleNext: WatchCommand = { ...settle(3), sweep: SWEEP + 1, sweeps: [SWEEP + 1] } as WatchCommand;
   await world.handle(anAnswer(aMember(), false, 2, { sweep: SWEEP }));
+  await world.handle(settleNext);
   expect(world.events).toEqual([]);
-  expect(world.known.member.roles[0]?.heldBack?.sweep).toBe(SWEEP);
-  await world.handle({ ...settle(3), sweep: SWEEP + 1, sweeps: [SWEEP, SWEEP + 1] } as WatchCommand);
+  await world.handle(anAnswer(aMember(), false, 3, { sweep: SWEEP + 1 }));
+  await world.handle(settleNext);
   expect(world.events).toHaveLength(1);
+});
+
+test('a settlement sends nothing that former rules denied', async () => {
+  const rules = rulesStampOf(aRuleSet('app_1', 'set'), { blockTag: 'safe' });
+  const world = makeWorld({ member: { ...seen, checked: aCheck(1, { rules }) } });
+  world.known.member.roles = [
+    {
+      ...{ id: 'gold', granted: true, since: atSecond(1) },
+      heldBack: { since: atSecond(1), why: { cause: 'schedule' }, sweep: SWEEP },
+    },
+  ];
+  await world.handle(settle(3));
+  expect(world.events).toEqual([]);
 });
 
 test('a watch is processed when a revocation is held back, and not for another change', async () => {

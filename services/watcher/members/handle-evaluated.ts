@@ -212,9 +212,12 @@ function revokedBy(members: readonly WatchMember[], change: Change): ReadonlyMap
 async function decisionOf(deps: Dependencies, watch: Watch, command: WatchCommand): Promise<Change> {
   const { at } = command;
   if (command.command === 'release') return (member) => releaseHeld(member, at);
-  if (command.command === 'settle')
-    return (member) => settleSweeps(member, { ...command, holdRoles: new Set(command.holdRoles) });
   const ruleSet = await deps.ruleSets.read(watch.clientId, watch.ruleSet);
+  if (command.command === 'settle') {
+    const settlement = { ...command, holdRoles: new Set(command.holdRoles) };
+    const rules = ruleSet && rulesStampOf(ruleSet, watch);
+    return (member) => settleSweeps(member, settlement, { rules });
+  }
   const { owed } = command;
   const present = await presentOf(deps, watch, ruleSet, Object.keys(owed.blocks));
   return (member) => owe(member, owed, present);

@@ -328,6 +328,14 @@ test.each([
   world.state = undefined;
 });
 
+test('the settlement of a sweep leaves out what an earlier sweep found and this one could not read', async () => {
+  const world = makeWorld({ toAsk: [], kind: 'asked', found: 1 });
+  world.heldBack.set(BEGAN - 1, { revocations: new Map([['gold', 1]]) });
+  await world.runSweeps();
+  await waitUntil('the settlement', async () => world.commands.length > 0);
+  expect(world.commands[0]).toMatchObject({ sweep: BEGAN, sweeps: [BEGAN] });
+});
+
 test('the revocations of sweeps that wait for a second check are settled with none of them open', async () => {
   const world = makeWorld({ toAsk: [], found: 1 });
   const gold = new Map([['gold', 1]]);

@@ -107,8 +107,12 @@ export function makeRunSweeps(deps: Dependencies) {
     const { uid, sweep } = state;
     if (state.decision !== undefined) return deps.sweeps.decide(uid, sweep, state.decision);
     const { sweeps } = await deps.members.figures(uid);
-    // Those that wait for a second check are decided with the last of them.
-    const ready = [...sweeps].filter(([id, { hasPending }]) => id <= sweep && !hasPending);
+    const ready = [...sweeps].filter(
+      ([id, { hasPending, hasLooked }]) =>
+        // Those that wait for a second check are decided with the last of them. What an earlier sweep
+        // found without one, this sweep has found again, or could not read.
+        !hasPending && (id === sweep || (id < sweep && hasLooked)),
+    );
     const hold = await excessiveRoles(watch, state, sumOf(ready.map(([, figures]) => figures)));
     return deps.sweeps.decide(uid, sweep, { sweeps: ready.map(([id]) => id), hold });
   };

@@ -188,11 +188,16 @@ export class MemberModel {
   #settle(isHeld: boolean): void {
     if (this.#sweep === undefined || this.#isPaused) return;
     const holdRoles = new Set(isHeld ? ['gold'] : []);
-    // A sweep whose answer is late has ended too; of a sweep that waits for second checks, all were
-    // looked at.
-    const sweeps = this.#member.roles.flatMap(({ heldBack }) => heldBack?.sweep ?? []);
+    // Of a sweep that waits for second checks, all were looked at.
+    const looked = this.#member.roles.flatMap(({ heldBack }) =>
+      heldBack?.looked ? (heldBack.sweep ?? []) : [],
+    );
+    const settlement = { sweeps: [this.#sweep, ...looked], holdRoles, at: at(this.#second) };
     this.#sweep = undefined;
-    this.#decide(settleSweeps(this.#member, { sweeps, holdRoles, at: at(this.#second) }));
+    const settled = settleSweeps(this.#member, settlement, { rules: this.#stamp });
+    if (settled.revoked.length > 0 && this.#member.checked?.rules !== this.#stamp)
+      throw new Error('a settlement of former rules revoked a role');
+    this.#decide(settled);
   }
 
   #read({ read, lag, isUnread, isOld }: Extract<Step, { read: number }>): void {
@@ -339,10 +344,10 @@ export class MemberModel {
       this.#chain.push(this.#block(this.#chain.at(-1)?.truth ?? [false, false]));
       this.#follow();
       this.#second += GRACE_SECONDS + 1;
-      if (this.#requests.length === 0) this.#retry();
+      this.#beginSweep();
+      this.#retry();
       for (const request of this.#requests.splice(0)) this.#answer(request);
       while (this.#pending.length > 0) this.#deliver(0, false);
-      this.#sweep ??= this.#second;
       this.#settle(false);
       this.#decide(releaseHeld(this.#member, at(this.#second)));
     }
