@@ -43,7 +43,7 @@ async function sweepNewRules(deps: Dependencies, watch: Watch, ruleSet: RuleSet)
   // A sweep that began before, and was not noted, must not be followed by a second one for the same
   // rules.
   const isOfRules = isSweepOf(running, watch, ruleSet);
-  const asked = running && isOfRules ? { sweepAskedAt: new Date(running.sweep).toISOString() } : {};
+  const asked = running && isOfRules ? { sweepAskedAt: new Date(running.since).toISOString() } : {};
   if (isBegun || isOfRules) await deps.change(watch, (current) => ({ ...current, sweptRules, ...asked }));
 }
 

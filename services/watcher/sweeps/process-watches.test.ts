@@ -81,7 +81,7 @@ function makeWorld(
       },
     },
     sweeps: {
-      read: async () => over.running && { rules: over.running, sweep: NOW - 1_000 },
+      read: async () => over.running && { rules: over.running, since: NOW - 1_000 },
       begin: async (sweep: { uid: string; kind: string; sweep: number }) =>
         over.running === undefined && world.begun.push(sweep) > 0,
       next: async () => (over.next === null ? undefined : (over.next ?? { atMs: NOW + 1, isForGap: false })),

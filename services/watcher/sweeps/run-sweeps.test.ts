@@ -31,7 +31,14 @@ function makeWorld(
     ruleSet: aRuleSet('app_1', 'set'),
     watch: aWatch({ massRevocation: { share: 0.2, atLeast: 2 } }) as Watch | undefined,
     state: {
-      ...{ uid: UID, sweep: BEGAN, kind: 'schedule', rules: RULES, holders: new Map([['gold', 10]]) },
+      ...{
+        uid: UID,
+        sweep: BEGAN,
+        since: BEGAN,
+        kind: 'schedule',
+        rules: RULES,
+        holders: new Map([['gold', 10]]),
+      },
       ...{ decision: undefined, toAsk: [0], partCount: 0, toSettle: [] },
       ...ofSweep,
     } as Sweep | undefined,
@@ -61,7 +68,10 @@ function makeWorld(
       async *scan() {
         for (;;) yield world.page;
       },
-      figures: async () => ({ held: new Map([['gold', world.held]]), sweeps: world.heldBack }),
+      figures: async () => ({
+        ...{ held: new Map([['gold', world.held]]), holders: new Map([['gold', 9]]) },
+        sweeps: world.heldBack,
+      }),
       countRevoked: async (_: string, __: string, ___: number, untilMs = Infinity) =>
         world.sentAt.filter((atMs) => atMs <= untilMs).length,
     },
@@ -71,8 +81,13 @@ function makeWorld(
       addPart: async () => change(({ partCount }) => ({ partCount: partCount + 1 })),
       finish: async () => undefined,
       async decide(_: string, __: number, made: SweepDecision) {
-        change(({ decision }) => ({ decision: decision ?? made, toAsk: [], partCount: 0, toSettle: [0, 1] }));
+        const toSettle = made.sweeps.length > 0 ? [0, 1] : [];
+        if (world.state?.decision === undefined) change(() => ({ decision: made, toSettle }));
         return world.state?.decision;
+      },
+      async beginRest(_: string, sweep: number, next: Pick<Sweep, 'sweep' | 'holders'>) {
+        if (world.state?.sweep === sweep)
+          change(() => ({ ...next, decision: undefined, partCount: 0, toSettle: [] }));
       },
       bringForward: async (_: string, atMs: number) => void world.due.push(atMs),
       async end(_: string, sweep: number | undefined) {
@@ -143,6 +158,53 @@ test('a sweep with unanswered parts ends within 15 minutes, with the answers tha
   expect(world.asked).toBe(3);
   expect(world.commands.every(({ command }) => command === 'settle')).toBe(true);
   expect(world.commands[0]).toMatchObject({ sweep: BEGAN, holdRoles: [] });
+});
+
+test.each(['asked', 'rule-set', 'gap'] as const)(
+  'a sweep of the kind %s that has not asked everybody in time is followed by one that asks the rest, and is not over before',
+  async (kind) => {
+    const world = makeWorld({ kind });
+    world.heldBack.clear();
+    // All watchers were away.
+    world.nowMs = BEGAN + SWEEP_MS_MAX + 1;
+    const checked = aCheck(0, { at: new Date(BEGAN).toISOString() });
+    world.page = [aMember({ memberId: 'asked', checked }), aMember({ memberId: 'left' })];
+    await waitUntil('the parts that may wait', async () => {
+      await world.runSweeps();
+      return world.asked === 3;
+    });
+    expect(world.checks[0]).toMatchObject({ sweep: world.nowMs, isCharged: kind !== 'gap' });
+    expect(world.checks[0]?.members.map(({ memberId }) => memberId)).toEqual(['left']);
+    expect(world.state).toMatchObject({ kind, since: BEGAN, holders: new Map([['gold', 9]]) });
+    expect(world.steps).not.toContain('note');
+    const began = world.nowMs;
+    if (world.state) world.state = { ...world.state, toAsk: [] };
+    // An answer to the first one that came late.
+    world.heldBack.set(BEGAN, { revocations: new Map([['gold', 1]]) });
+    world.nowMs += SWEEP_MS_MAX + 1;
+    await waitUntil('the settlement', async () => {
+      await world.runSweeps();
+      return world.commands.length > 0;
+    });
+    expect(world.commands[0]).toMatchObject({ sweep: began, sweeps: [BEGAN] });
+    if (world.state) world.state = { ...world.state, toSettle: [] };
+    await waitUntil('the end of the sweep', async () => {
+      await world.runSweeps();
+      return world.state === undefined;
+    });
+    expect(world.steps).toContain('note');
+  },
+);
+
+test('a scheduled sweep that has not asked everybody in time ends', async () => {
+  const world = makeWorld();
+  world.heldBack.clear();
+  world.nowMs = BEGAN + SWEEP_MS_MAX + 1;
+  await waitUntil('the end of the sweep', async () => {
+    await world.runSweeps();
+    return world.state === undefined;
+  });
+  expect([world.asked, world.steps]).toEqual([0, ['announce', 'note']]);
 });
 
 test('a sweep waits while too many parts of its client app wait for their results', async () => {
@@ -283,7 +345,7 @@ test.each([
 );
 
 test('a sweep that is decided when its rules change is settled', async () => {
-  const world = makeWorld({ toAsk: [], decision: { sweeps: [BEGAN], hold: [] }, toSettle: [0] });
+  const world = makeWorld({ toAsk: [], decision: { sweeps: [BEGAN], hold: [] }, toSettle: [0, 1] });
   world.ruleSet = OTHER_RULES;
   await world.runSweeps();
   await waitUntil('the settlement', async () => world.commands.length > 0);

@@ -35,7 +35,7 @@ export function makeRunSweeps(deps: Dependencies) {
   const ruleSetOf = (watch: Watch) => deps.ruleSets.read(watch.clientId, watch.ruleSet);
 
   const ask = async (watch: Watch, ruleSet: RuleSet, begun: Sweep, partition: number) => {
-    const { uid, sweep, kind } = begun;
+    const { uid, sweep, since, kind, rules } = begun;
     const forgives = kind === 'schedule';
     const beforePart = async (requestId: string): Promise<boolean> => {
       for (let looks = 0; ; looks += 1) {
@@ -53,8 +53,10 @@ export function makeRunSweeps(deps: Dependencies) {
       return true;
     };
     for await (const page of deps.members.scan(uid, partition)) {
-      // Another owner may have begun.
-      const members = page.filter(({ checked }) => !(Date.parse(checked?.at ?? '') >= sweep));
+      // Another owner, or the sweep that this one goes on with, may have asked.
+      const members = page.filter(
+        ({ checked }) => !(checked?.rules === rules && Date.parse(checked.at) >= since),
+      );
       for (const group of byEndpointsToAvoid(members, deps.now())) {
         const unrequested = await deps.requestChecks({
           watch,
@@ -104,30 +106,33 @@ export function makeRunSweeps(deps: Dependencies) {
   };
 
   const decide = async (watch: Watch, state: Sweep) => {
-    const { uid, sweep } = state;
+    const { uid, sweep, since } = state;
     if (state.decision !== undefined) return deps.sweeps.decide(uid, sweep, state.decision);
     const { sweeps } = await deps.members.figures(uid);
     const ready = [...sweeps].filter(
       ([id, { hasPending, hasLooked }]) =>
-        // Those that wait for a second check are decided with the last of them. What an earlier sweep
+        // Those that wait for a second check are decided with the last of them. What a former sweep
         // found without one, this sweep has found again, or could not read.
-        !hasPending && (id === sweep || (id < sweep && hasLooked)),
+        !hasPending && id <= sweep && (id >= since || hasLooked),
     );
     const hold = await excessiveRoles(watch, state, sumOf(ready.map(([, figures]) => figures)));
     return deps.sweeps.decide(uid, sweep, { sweeps: ready.map(([id]) => id), hold });
   };
 
   const conclude = async (watch: Watch, state: Sweep): Promise<void> => {
-    const { uid, sweep } = state;
+    const { uid, sweep, since } = state;
     const isOver = state.toAsk.length + state.partCount === 0 || isTooLong(sweep);
     if (state.decision === undefined && !isOver) return;
     const decision = await decide(watch, state);
     if (decision === undefined) return;
     if (state.decision !== undefined && state.toSettle.length === 0) {
       settled.delete(uid);
-      await deps.noteSwept(watch, sweep);
-      await deps.sweeps.end(uid, sweep);
-      return;
+      if (isCutShort(state)) {
+        const { holders } = await deps.members.figures(uid);
+        return deps.sweeps.beginRest(uid, sweep, { sweep: deps.now(), holders });
+      }
+      await deps.noteSwept(watch, since);
+      return deps.sweeps.end(uid, sweep);
     }
     const last = settled.get(uid);
     if (last?.sweep === sweep && deps.now() - last.atMs < SETTLE_AGAIN_MS) return;
@@ -205,6 +210,9 @@ function sumOf(sweeps: readonly SweepFigures[]): Revocations {
     for (const [id, count] of revocations) sum.set(id, (sum.get(id) ?? 0) + count);
   return sum;
 }
+
+/** Whether a sweep had no time to ask members whom it must not leave to the next scheduled one. */
+const isCutShort = ({ kind, toAsk }: Sweep): boolean => kind !== 'schedule' && toAsk.length > 0;
 
 /** Whether a sweep checks by the rule set, under the block tag of the watch. */
 export const isSweepOf = (sweep: Pick<Sweep, 'rules'> | undefined, watch: Watch, ruleSet: RuleSet): boolean =>

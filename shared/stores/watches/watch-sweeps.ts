@@ -15,7 +15,7 @@ const openKey = (uid: string): string => `wm-sweep-open:${uid}`;
  * A sweep of a watch:
  *
  *   begun ──every partition has asked, every part was answered, or the time is up──► decided
- *   decided ──every partition has settled──► ended
+ *   decided ──every partition has settled──► ended, or begun again for those it has not asked
  *
  * A set holds the remaining tasks: `ask/<p>`, a part's id, `settle/<p>`. A sweep whose revocations
  * waited for second checks begins once more without tasks (`settlement`): it is decided at once.
@@ -60,15 +60,26 @@ return redis.call(ARGV[2], KEYS[2], ARGV[3])
 
 /**
  * KEYS: sweep, open. ARGV: sweep, decision (JSON), uid. The first decision stays.
- * Without sweeps that hold something back there is nothing to settle.
+ * Without sweeps that hold something back there is nothing to settle. The partitions that have not
+ * asked stay known.
  */
 const DECIDE = `${REQUIRE_VIEW}${LUA_ADD_TASKS}
 if redis.call('HGET', KEYS[1], 'sweep') ~= ARGV[1] then return false end
-if redis.call('HSETNX', KEYS[1], 'decision', ARGV[2]) == 1 then
-  redis.call('DEL', KEYS[2])
-  if #cjson.decode(ARGV[2]).sweeps > 0 then addTasks(ARGV[3], KEYS[2], 'settle/') end
-end
+local isFirst = redis.call('HSETNX', KEYS[1], 'decision', ARGV[2]) == 1
+if isFirst and #cjson.decode(ARGV[2]).sweeps > 0 then addTasks(ARGV[3], KEYS[2], 'settle/') end
 return redis.call('HGET', KEYS[1], 'decision')
+`;
+
+/** KEYS: sweep, open. ARGV: sweep, start of the next one, its holders (JSON). The remaining tasks of
+ * the next one are the partitions that this one has not asked. */
+const BEGIN_REST = `${REQUIRE_VIEW}
+if redis.call('HGET', KEYS[1], 'sweep') ~= ARGV[1] then return 0 end
+for _, item in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  if string.sub(item, 1, 4) ~= 'ask/' then redis.call('SREM', KEYS[2], item) end
+end
+redis.call('HSETNX', KEYS[1], 'since', ARGV[1])
+redis.call('HSET', KEYS[1], 'sweep', ARGV[2], 'holders', ARGV[3])
+return redis.call('HDEL', KEYS[1], 'decision')
 `;
 
 /**
@@ -96,6 +107,8 @@ export type Sweep = {
   readonly uid: string;
   /** Its start, epoch ms of Redis's clock. */
   readonly sweep: number;
+  /** The start of the first one, where it goes on with others that had no time to ask everybody. */
+  readonly since: number;
   readonly kind: SweepKind;
   readonly rules: string;
   /** By role id, before the sweep. */
@@ -119,6 +132,7 @@ const SweepDecision = z.object({
 /** The treatment of the revocations that a sweep holds back. */
 export type SweepDecision = z.infer<typeof SweepDecision>;
 
+const jsonOfHolders = (holders: Sweep['holders']): string => JSON.stringify(Object.fromEntries(holders));
 /** Not by a zod record, which drops a role with the id `__proto__`. */
 const parseHolders = (json: string): Sweep['holders'] =>
   new Map(Object.entries(JSON.parse(json) as Record<string, number>));
@@ -128,6 +142,7 @@ export function makeWatchSweeps(redis: Redis) {
   const begin = makeScript<number>(redis, BEGIN);
   const changeOpen = makeScript<number>(redis, CHANGE_OPEN);
   const decide = makeScript<string | null>(redis, DECIDE);
+  const beginRest = makeScript<number>(redis, BEGIN_REST);
   const addNext = makeScript<number>(redis, viewCommand('ZADD'));
   const setNextAfterGap = makeScript<number>(redis, SET_NEXT_AFTER_GAP);
   const end = makeScript<number>(redis, END);
@@ -141,7 +156,7 @@ export function makeWatchSweeps(redis: Redis) {
     ): Promise<boolean> =>
       (await begin(
         [...keysOf(uid), RUNNING_KEY, NEXT_KEY],
-        [uid, sweep, kind, rules, JSON.stringify(Object.fromEntries(holders)), nextAtMs],
+        [uid, sweep, kind, rules, jsonOfHolders(holders), nextAtMs],
       )) === 1,
     running: (): Promise<string[]> => inStore(() => redis.zrange(RUNNING_KEY, '0', '-1')),
     /** When the oldest running sweep of all watches began, epoch ms. */
@@ -154,7 +169,7 @@ export function makeWatchSweeps(redis: Redis) {
       const [stored, open] = await inStore(() =>
         Promise.all([redis.hgetall(sweepKey(uid)), redis.smembers(openKey(uid))]),
       );
-      const { sweep, kind, rules = '', holders = '{}', decision } = stored;
+      const { sweep, since = sweep, kind, rules = '', holders = '{}', decision } = stored;
       if (sweep === undefined) return undefined;
       const of = (prefix: string) =>
         open.flatMap((item) => (item.startsWith(prefix) ? [Number(item.slice(prefix.length))] : []));
@@ -162,6 +177,7 @@ export function makeWatchSweeps(redis: Redis) {
       return {
         uid,
         sweep: Number(sweep),
+        since: Number(since),
         kind: SweepKind.parse(kind),
         rules,
         holders: parseHolders(holders),
@@ -180,6 +196,11 @@ export function makeWatchSweeps(redis: Redis) {
     async decide(uid: string, sweep: number, decision: SweepDecision): Promise<SweepDecision | undefined> {
       const stood = await decide(keysOf(uid), [sweep, JSON.stringify(decision), uid]);
       return stood === null ? undefined : SweepDecision.parse(JSON.parse(stood));
+    },
+    /** Ends the sweep if it is the running one, and begins another one of its kind for the members
+     * that it has not asked. */
+    async beginRest(uid: string, sweep: number, next: Pick<Sweep, 'sweep' | 'holders'>): Promise<void> {
+      await beginRest(keysOf(uid), [sweep, next.sweep, jsonOfHolders(next.holders)]);
     },
     /** Ends the sweep if it is the running one; without a sweep, takes the watch out of those that
      * are being swept. */

@@ -377,6 +377,27 @@ test('the oldest running sweep is known until it ends', async () => {
   expect(await sweeps.oldestAt()).not.toBe(1);
 });
 
+test('a sweep that goes on with another one keeps kind and start, and asks the partitions that it has not asked', async () => {
+  const sweeps = makeWatchSweeps(stores.redis);
+  const uid = uidOf();
+  const holders = new Map([['gold', 3]]);
+  for (const memberId of ['a', 'b', 'c']) await add(member(memberId));
+  await sweeps.begin({ uid, sweep: NOW, kind: 'gap', rules: 'set@1', holders: new Map() }, NOW + 1);
+  const [first = 0, ...left] = (await sweeps.read(uid))?.toAsk ?? [];
+  await sweeps.addPart(uid, NOW, 'part');
+  await sweeps.finish(uid, NOW, `ask/${first}`);
+  await sweeps.decide(uid, NOW, { sweeps: [NOW], hold: [] });
+  expect((await sweeps.read(uid))?.toSettle).toHaveLength(left.length + 1);
+  // The second time it is not the running one any more.
+  for (const start of [NOW + 9, NOW + 10]) await sweeps.beginRest(uid, NOW, { sweep: start, holders });
+  expect(await sweeps.read(uid)).toEqual({
+    ...{ uid, sweep: NOW + 9, since: NOW, kind: 'gap', rules: 'set@1', holders },
+    ...{ decision: undefined, toAsk: expect.arrayContaining(left), partCount: 0, toSettle: [] },
+  });
+  await sweeps.beginRest(uid, NOW + 9, { sweep: NOW + 20, holders });
+  expect(await sweeps.read(uid)).toMatchObject({ sweep: NOW + 20, since: NOW });
+});
+
 test('the begin of a sweep moves the due time if a sweep was due; otherwise, or if it cannot begin, the due time stays', async () => {
   const sweeps = makeWatchSweeps(stores.redis);
   const uid = watchUid(aWatch({ clientId }));
