@@ -357,6 +357,15 @@ describe('a revocation that is held back', () => {
     }
   });
 
+  test('by a sweep under another block tag is dropped when it is settled, and a check is owed', () => {
+    const found = apply(holder(), anAnswer(5, DENIED, { sweep: 7 })).member;
+    const settled = settle(found, 7, [], { rules: 'set#1 safe' });
+    expect([settled.event, settled.member.roles]).toEqual([undefined, holder().roles]);
+    expect(settled.member.owed).toEqual({ since: at(50), blocks: {}, why: { cause: 'rule-set' } });
+    // Nothing is left for another settlement.
+    expect(settle(settled.member, 7, [], { rules: 'set#1 safe' }).member).toEqual(settled.member);
+  });
+
   test('by a sweep under former rules is not sent, and an answer by the new ones that is void is owed', () => {
     const found = apply(holder(), anAnswer(5, DENIED, { sweep: 7 })).member;
     const rules = { rules: 'set#2 latest' };

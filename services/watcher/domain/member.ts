@@ -113,17 +113,22 @@ type Settlement = {
 };
 
 /** Ends sweeps for a member: sends what they hold back, but holds it of these roles. What former
- * rules denied stays: a check by the present ones decides. */
-export const settleSweeps = (
+ * rules denied is dropped, and a check by the present ones is owed. */
+export function settleSweeps(
   member: WatchMember,
   { sweeps, holdRoles, at }: Settlement,
   { rules }: Pick<Present, 'rules'>,
-): Applied =>
-  decideHeldBack(member, at, (back, id) => {
+): Applied {
+  if (rules === undefined) return unchanged(member);
+  const isOutdated = member.checked?.rules !== rules;
+  const settled = decideHeldBack(member, at, (back, id) => {
     if (back.sweep === undefined || isPending(back) || !sweeps.includes(back.sweep)) return 'stays';
-    if (member.checked?.rules !== rules) return 'stays';
+    if (isOutdated) return 'dropped';
     return holdRoles.has(id) ? 'held' : 'sent';
   });
+  if (!isOutdated || settled.member.roles === member.roles) return settled;
+  return unchanged(owing(settled.member, { since: at, blocks: {}, why: { cause: 'rule-set' } }));
+}
 
 /** Sends the revocations that were held by `at`: a release that is processed again does not send
  * later ones. */
@@ -275,13 +280,14 @@ function owedAfter(
 function decideHeldBack(
   member: WatchMember,
   at: string,
-  decide: (back: HeldBack, id: string) => 'stays' | 'held' | 'sent',
+  decide: (back: HeldBack, id: string) => 'stays' | 'dropped' | 'held' | 'sent',
   cause?: EventCause,
 ): Applied {
   const roles = member.roles.map((role) => {
     const { id, heldBack } = role;
     const decision = heldBack ? decide(heldBack, id) : 'stays';
     if (heldBack === undefined || decision === 'stays') return role;
+    if (decision === 'dropped') return withoutHeldBack(role);
     return decision === 'held'
       ? { ...role, heldBack: { ...heldFrom(heldBack), since: at } }
       : { id, granted: false, since: at };
