@@ -441,6 +441,24 @@ describe('with a grace, a revocation', () => {
     expect(settle(looked.member, 7).event).toMatchObject({ cause: 'schedule', sequence: 2 });
   });
 
+  test.each<[string, Partial<Answer>]>([
+    ['reverts', { errors: [{ ...UNREAD, code: 'call-reverted', retryable: false }] }],
+    ['is not answered', { errors: [UNREAD], read: {} }],
+  ])('whose second check %s is checked again after doubling waits, until it is decided', (_, over) => {
+    const before = pending().member;
+    const failed = (second: number) =>
+      lookAt(second, second, false, { verdicts: new Map([['gold', undefined]]), owed: { '1': 3 }, ...over });
+    const once = apply(before, failed(12), rules).member;
+    const twice = apply(once, failed(32), rules).member;
+    const waits = [once, twice].map((member, i) => {
+      const nowMs = Date.parse(at([12, 32][i] ?? 0));
+      return (dueAtOf(member, nowMs) ?? 0) - nowMs;
+    });
+    expect(waits).toEqual([5_000, 20_000]);
+    const sent = apply(twice, lookAt(60, 60), rules);
+    expect([sent.revoked, sent.member.owed]).toEqual([['gold'], undefined]);
+  });
+
   test('that was looked at is looked at again if a later sweep could not read it, as after a pause', () => {
     const found = apply(holder(), anAnswer(2, { gold: false, vip: false }, { sweep: 7 }), rules).member;
     const looked = apply(found, lookAt(3, 12), rules).member;

@@ -75,7 +75,7 @@ export function applyAnswer(member: WatchMember, answer: Answer, rules: Rules, h
     return nextRole(role, id, verdict, { member, answer: { ...answer, why }, rules, hold }) ?? [];
   });
   const { owed: _, ...rest } = member;
-  const owed = owedAfter(due.owed, member.owed, answer, rules);
+  const owed = owedAfter(due.owed, member.owed, answer, rules) ?? owedLook(due.owed, roles, answer);
   const after: WatchMember = {
     ...rest,
     roles: sameOrNew(member.roles, roles),
@@ -178,11 +178,7 @@ function nextRole(
   if (role.granted === verdict) return withoutHeldBack(role);
   const { heldBack: back } = role;
   if (back && isHeld(back)) return role;
-  if (
-    back &&
-    isPending(back) &&
-    (evaluatedAt < (back.graceUntil ?? '') || !isLater(member, answer, rules, id))
-  )
+  if (back && isPending(back) && !(isLookDue(back, evaluatedAt) && isLater(member, answer, rules, id)))
     return role;
   if (back?.graceUntil !== undefined && back.sweep !== undefined)
     return back.looked ? role : { ...role, heldBack: { ...back, looked: true } };
@@ -276,6 +272,19 @@ function owedAfter(
   for (const id of unread) blocks[id] ??= 0;
   return Object.keys(blocks).length === 0 ? undefined : { ...all, blocks };
 }
+
+/** A second look that was due and decided nothing is owed, so that the waits for the next one
+ * double. */
+const owedLook = (
+  all: Owed | undefined,
+  roles: readonly MemberRole[],
+  { evaluatedAt }: Answer,
+): Owed | undefined =>
+  all && roles.some(({ heldBack }) => heldBack && isPending(heldBack) && isLookDue(heldBack, evaluatedAt))
+    ? { ...all, blocks: {} }
+    : undefined;
+
+const isLookDue = ({ graceUntil = '' }: HeldBack, at: string): boolean => graceUntil <= at;
 
 function decideHeldBack(
   member: WatchMember,

@@ -3,7 +3,7 @@ import { type Watch, watchUid } from '#shared/contracts/watches/watch.ts';
 import type { WatchFigures } from '#shared/stores/watches/members/watch-members.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { nextSweepAt } from '../domain/next-sweep-at.ts';
-import { beginSweep, isSweepOf } from './run-sweeps.ts';
+import { areLooksOver, beginSweep, isSweepOf } from './run-sweeps.ts';
 import { isNewWatch } from './sweep-followers.ts';
 
 /** Begins the sweep of a watch if it is due: because its rules have changed, it was asked for, or
@@ -47,15 +47,17 @@ async function sweepNewRules(deps: Dependencies, watch: Watch, ruleSet: RuleSet)
   if (isBegun || isOfRules) await deps.change(watch, (current) => ({ ...current, sweptRules, ...asked }));
 }
 
-/** The revocations of a sweep that has ended are decided when the last of them was looked at
- * again. */
+/** The revocations of a sweep that has ended are decided when the last of them was looked at again,
+ * or could not be for long. */
 async function settleLooked(
   deps: Dependencies,
   watch: Watch,
   ruleSet: RuleSet,
   { sweeps }: WatchFigures,
 ): Promise<void> {
-  const ready = [...sweeps].filter(([, { hasPending, hasLooked }]) => hasLooked && !hasPending);
+  const ready = [...sweeps].filter(
+    ([sweep, figures]) => figures.hasLooked && areLooksOver(watch, sweep, figures, deps.now()),
+  );
   if (ready.length === 0) return;
   const [sweep] = ready.map(([id]) => id).toSorted((a, b) => b - a);
   await beginSweep(deps, watch, ruleSet, 'settlement', sweep);

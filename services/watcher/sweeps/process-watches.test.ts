@@ -343,13 +343,15 @@ describe('the next sweep', () => {
     expect((await begunFor({ next: null }, created)).soon).toEqual([]);
   });
 
-  test('is a settlement when the last revocation of a sweep was looked at again', async () => {
-    const looked = { hasLooked: true, hasPending: false };
-    const sweeps = (waiting: boolean) => new Map([[7, { ...looked, hasPending: waiting }]]);
-    expect((await begunFor({ sweeps: sweeps(true) })).begun).toEqual([]);
-    expect((await begunFor({ sweeps: sweeps(false) })).begun).toMatchObject([
-      { kind: 'settlement', sweep: 7 },
-    ]);
+  test('is a settlement when the last revocation of a sweep was looked at again, or could not be for long', async () => {
+    const begunAfter = async (sweep: number, hasPending: boolean) =>
+      (await begunFor({ sweeps: new Map([[sweep, { hasLooked: true, hasPending }]]) })).begun;
+    expect(await begunAfter(NOW - 1, true)).toEqual([]);
+    for (const [sweep, hasPending] of [
+      [NOW - 1, false],
+      [NOW - 3_600_000, true],
+    ] as const)
+      expect(await begunAfter(sweep, hasPending)).toMatchObject([{ kind: 'settlement', sweep }]);
   });
 });
 

@@ -409,3 +409,19 @@ test('the revocations of sweeps that wait for a second check are settled with no
   // 2 of 10 holders.
   expect(world.commands[0]).toMatchObject({ holdRoles: [] });
 });
+
+test('a revocation whose second check cannot be read for long after its grace keeps no other of its sweep back', async () => {
+  const settledAt = async (afterMs: number) => {
+    const world = makeWorld({ kind: 'settlement', toAsk: [] });
+    world.watch = aWatch({ graceSeconds: 60 });
+    const figures = { revocations: new Map([['gold', 2]]), hasPending: true, hasLooked: true };
+    world.heldBack.set(BEGAN, figures);
+    world.nowMs = BEGAN + afterMs;
+    await world.runSweeps();
+    await waitUntil('the decision', async () => world.state?.decision !== undefined);
+    return world.state?.decision?.sweeps;
+  };
+  const looksOverMs = 2 * SWEEP_MS_MAX + 60_000;
+  expect(await settledAt(looksOverMs)).toEqual([]);
+  expect(await settledAt(looksOverMs + 1)).toEqual([BEGAN]);
+});

@@ -20,6 +20,8 @@ import { makeOwnerOf } from '../members/watch-owners.ts';
 
 /** A sweep ends after this time, with or without its last answers. */
 export const SWEEP_MS_MAX = 15 * 60_000;
+/** So long after the end of its grace, a second check is waited for by the others of its sweep. */
+const LOOK_MS_MAX = SWEEP_MS_MAX;
 /** Sweeps that a process continues at once: each holds its rules, up to 250 KB as JSON, in memory. */
 const SWEEPS_MAX = 128;
 /** A settlement that was not carried out is published again. */
@@ -110,10 +112,10 @@ export function makeRunSweeps(deps: Dependencies) {
     if (state.decision !== undefined) return deps.sweeps.decide(uid, sweep, state.decision);
     const { sweeps } = await deps.members.figures(uid);
     const ready = [...sweeps].filter(
-      ([id, { hasPending, hasLooked }]) =>
-        // Those that wait for a second check are decided with the last of them. What a former sweep
-        // found without one, this sweep has found again, or could not read.
-        !hasPending && id <= sweep && (id >= since || hasLooked),
+      ([id, figures]) =>
+        // What a former sweep found without a second check, this sweep has found again, or could not
+        // read.
+        areLooksOver(watch, id, figures, deps.now()) && id <= sweep && (id >= since || figures.hasLooked),
     );
     const hold = await excessiveRoles(watch, state, sumOf(ready.map(([, figures]) => figures)));
     return deps.sweeps.decide(uid, sweep, { sweeps: ready.map(([id]) => id), hold });
@@ -210,6 +212,15 @@ function sumOf(sweeps: readonly SweepFigures[]): Revocations {
     for (const [id, count] of revocations) sum.set(id, (sum.get(id) ?? 0) + count);
   return sum;
 }
+
+/** Whether the revocations of a sweep may be decided: with the last one that waits for its second
+ * check, or without those that cannot be read for long. */
+export const areLooksOver = (
+  { graceSeconds }: Watch,
+  sweep: number,
+  { hasPending }: SweepFigures,
+  nowMs: number,
+): boolean => !hasPending || nowMs > sweep + SWEEP_MS_MAX + graceSeconds * 1_000 + LOOK_MS_MAX;
 
 /** Whether a sweep had no time to ask members whom it must not leave to the next scheduled one. */
 const isCutShort = ({ kind, toAsk }: Sweep): boolean => kind !== 'schedule' && toAsk.length > 0;
