@@ -10,6 +10,7 @@ import {
   watchMember,
   watchUid,
 } from '#shared/contracts/watches/watch.ts';
+import type { WatchCheck } from '#shared/contracts/watches/watch-check.ts';
 import type { RecordContext } from '#shared/kafka/consumer/record.ts';
 import type { LogFork } from '#shared/stores/watches/log-positions.ts';
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
@@ -373,6 +374,24 @@ test('a repeated check of a new member is refunded once the member has an answer
   const { clientId, requestId } = again;
   expect(world.refunds).toEqual([{ clientId, month: '2026-11', count: 1, requestId }]);
 });
+
+test.each<[string, Parameters<typeof makeWorld>[0], Partial<WatchCheck>]>([
+  ['is of a dropped fork', { forks: [{ from: 1, knownAt: Date.parse(atSecond(20)) }] }, {}],
+  ['is by former rules', {}, { rules: 'set#0 latest' }],
+])(
+  'the first check of a new member is refunded if its answer %s: another one is charged',
+  async (_, over, check) => {
+    const world = makeWorld(over);
+    const answerOf = (second: number, of: Partial<WatchCheck>) => ({
+      ...anAnswer(aMember(), true, second, of),
+      ...{ chargedMonth: '2026-11', refundCount: 0 },
+    });
+    await world.handle(answerOf(10, check));
+    await world.handle(answerOf(30, {}));
+    expect(world.events).toHaveLength(1);
+    expect(world.refunds).toMatchObject([{ count: 1, requestId: 'watch_10' }]);
+  },
+);
 
 test('a check that an interrupted sweep requests twice is refunded once, and the check of a later sweep is not', async () => {
   const world = makeWorld({ member: seen });

@@ -23,7 +23,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { composeRolesChanged } from '../domain/compose-event.ts';
 import { countHeld } from '../domain/exceeds-share.ts';
 import { findSilentChanges } from '../domain/find-silent-changes.ts';
-import { type Answer, type Present, rulesStampOf } from '../domain/judge-answer.ts';
+import { type Answer, judgeAnswer, type Present, rulesStampOf } from '../domain/judge-answer.ts';
 import {
   type Applied,
   applyAnswer,
@@ -68,18 +68,20 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted): Promise<
   const ruleSet = watch && (await deps.ruleSets.read(watch.clientId, watch.ruleSet));
   const answers = await readAnswers(part, check);
   const members = (await deps.members.readMany(uid, [...answers.keys()])).filter(isPresent);
-  const refundCount = part.refundCount + countRepeats(members, answers);
+  // `resume` starts a sweep, which finds the changes that a paused watch has missed.
+  const isActive = watch !== undefined && ruleSet !== undefined && !watch.paused;
+  const chainIds = [...answers.values()].flatMap(({ read, owed: of }) => Object.keys({ ...read, ...of }));
+  const present = isActive ? await presentOf(deps, watch, ruleSet, chainIds) : undefined;
+  const refundCount = part.refundCount + countRepeats(members, answers, present);
   const { clientId, chargedMonth: month, requestId } = part;
   // A check is refunded if nothing was decided and every failure is retryable, as any other check
-  // is, and if it repeats an answered check.
+  // is, and if it repeats an answered check or is itself repeated.
   if (month !== undefined && refundCount > 0)
     await deps.quota.refund({ clientId, month, count: refundCount, requestId });
-  // `resume` starts a sweep, which finds the changes that a paused watch has missed.
-  if (watch && ruleSet && !watch.paused) {
+  if (isActive && present) {
     deps.metrics.countChecks(cause, answers.size);
-    const chainIds = [...answers.values()].flatMap(({ read, owed }) => Object.keys({ ...read, ...owed }));
     const rules: Rules = {
-      ...(await presentOf(deps, watch, ruleSet, chainIds)),
+      ...present,
       graceSeconds: watch.graceSeconds,
       chainsOf: chainsByRole(ruleSet),
     };
@@ -153,16 +155,23 @@ async function noteSilentChanges(
 
 /**
  * The checks that were requested again, although the member has had an answer meanwhile: of a new
- * member whose answer was slow, or in a sweep whose requests were interrupted. Undecided ones are
+ * member whose answer was slow, or in a sweep whose requests were interrupted. And those that are to
+ * be, and to be charged again: of a new member, by an answer that does not count. Undecided ones are
  * refunded anyway.
  */
-const countRepeats = (members: readonly WatchMember[], answers: ReadonlyMap<string, Answer>): number =>
+const countRepeats = (
+  members: readonly WatchMember[],
+  answers: ReadonlyMap<string, Answer>,
+  present: Present | undefined,
+): number =>
   members.filter((member) => {
     const answer = answers.get(member.memberId);
+    if (!answer || [...answer.verdicts.values()].every((verdict) => verdict === undefined)) return false;
     const checkedAt = member.checked?.at;
-    if (!answer || checkedAt === undefined || checkedAt === answer.evaluatedAt) return false;
-    if (answer.sweep !== undefined && Date.parse(checkedAt) < answer.sweep) return false;
-    return [...answer.verdicts.values()].some((verdict) => verdict !== undefined);
+    if (checkedAt === undefined)
+      return present !== undefined && judgeAnswer(member, answer, present) === 'owed';
+    if (checkedAt === answer.evaluatedAt) return false;
+    return answer.sweep === undefined || Date.parse(checkedAt) >= answer.sweep;
   }).length;
 
 async function applyCommand(deps: Dependencies, command: WatchCommand): Promise<void> {
