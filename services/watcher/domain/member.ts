@@ -1,6 +1,7 @@
 import {
   type Checked,
   type EventCause,
+  graceEndsOf,
   type HeldBack,
   isHeld,
   isPending,
@@ -143,13 +144,12 @@ export const releaseHeld = (member: WatchMember, at: string): Applied =>
  * @param isSoon whether the shortest wait is enough: the first one, or for all that the chain owes
  */
 export function dueAtOf(
-  { owed, roles }: WatchMember,
+  member: WatchMember,
   nowMs: number,
   { isDropped = false, isSoon = false }: { readonly isDropped?: boolean; readonly isSoon?: boolean } = {},
 ): number | undefined {
-  const looks = roles.flatMap(({ heldBack }) =>
-    heldBack?.graceUntil !== undefined && isPending(heldBack) ? [Date.parse(heldBack.graceUntil)] : [],
-  );
+  const { owed } = member;
+  const looks = graceEndsOf(member);
   if (owed === undefined) return looks.length === 0 ? undefined : Math.max(nowMs, Math.min(...looks));
   const firstMs = isDropped ? RETRY_MS.dropped : RETRY_MS.unread;
   const owedMs = Math.max(firstMs, Math.min(nowMs - Date.parse(owed.since), RETRY_MS.max));

@@ -146,6 +146,12 @@ export const isPending = ({ graceUntil, looked }: HeldBack): boolean =>
 export const isHeld = ({ graceUntil, sweep }: HeldBack): boolean =>
   graceUntil === undefined && sweep === undefined;
 
+/** When the graces of its pending revocations end, epoch ms: it is to be checked then. */
+export const graceEndsOf = ({ roles }: Pick<WatchMember, 'roles'>): number[] =>
+  roles.flatMap(({ heldBack }) =>
+    heldBack?.graceUntil !== undefined && isPending(heldBack) ? [Date.parse(heldBack.graceUntil)] : [],
+  );
+
 export const withoutHeldBack = (role: MemberRole): MemberRole =>
   role.heldBack === undefined ? role : { id: role.id, granted: role.granted, since: role.since };
 

@@ -70,6 +70,17 @@ test('a member that is added again while tombstones are dropped stays', async ()
   expect(await read()).toMatchObject({ version: 3 });
 });
 
+test('a rebuild makes a member due when its grace ends', async () => {
+  const back = { since: atSecond(2), why: { cause: 'transfer' as const } };
+  const roles = ['gold', 'vip', 'seen'].map((id, i) => ({
+    ...{ id, granted: true, since: atSecond(1) },
+    heldBack: { ...back, graceUntil: atSecond(90 - 30 * i), looked: id === 'seen' },
+  }));
+  await view().project(member({ version: 2, checked: aCheck(2), roles }), NOW);
+  const graceEndsMs = Date.parse(atSecond(60));
+  expect([await dueIds(graceEndsMs - 1), await dueIds(graceEndsMs)]).toEqual([[], ['alice']]);
+});
+
 test('a rebuild makes a member due whose new wallets were not checked, or who owes a check, and keeps no old tombstone', async () => {
   await view().project(member({ walletsAt: atSecond(2) }), NOW);
   expect(await dueIds(NOW)).toEqual(['alice']);

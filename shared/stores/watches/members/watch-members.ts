@@ -1,4 +1,5 @@
 import {
+  graceEndsOf,
   isHeld,
   isPending,
   isPresent,
@@ -150,8 +151,7 @@ export function makeWatchMembers(redis: Redis) {
         const { event: _, ...sent } = member;
         // An old tombstone of a member that the view does not have would only be dropped again.
         if (before === undefined && Date.parse(removedAt ?? '') < nowMs - TOMBSTONE_MS) return true;
-        const isDue = isPresent(member) && (member.checked === undefined || member.owed !== undefined);
-        const dueAtMs = isDue ? nowMs : undefined;
+        const dueAtMs = isPresent(member) ? dueAfterRebuild(member, nowMs) : undefined;
         const options = { dueAtMs, isUnpublished: !isSure };
         for (const { id, granted, since } of member.sequence > 1 ? member.roles : [])
           if (!granted && Date.parse(since) > nowMs - REVOKED_TOGETHER_MS)
@@ -234,6 +234,13 @@ export function makeWatchMembers(redis: Redis) {
     /** Deletes the remaining keys of a watch without members. */
     forget: (uid: string): Promise<void> => inStore(async () => void (await redis.unlink(figuresKey(uid)))),
   };
+}
+
+/** As its owner would make it due (`dueAtOf`): at once, if it owes a check. */
+function dueAfterRebuild(member: WatchMember, nowMs: number): number | undefined {
+  if (member.checked === undefined || member.owed !== undefined) return nowMs;
+  const graceEnds = graceEndsOf(member);
+  return graceEnds.length > 0 ? Math.min(...graceEnds) : undefined;
 }
 
 export type WatchMembers = ReturnType<typeof makeWatchMembers>;
