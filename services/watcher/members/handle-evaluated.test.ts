@@ -422,6 +422,17 @@ test('a transfer whose check was answered by an endpoint that lags behind is che
   expect(world.known.due).toBe(NOW + (NOW - Date.parse(atSecond(50))));
 });
 
+test.each<[string, boolean | undefined, Parameters<typeof makeWorld>[0]]>([
+  ['was dropped', true, { forks: [{ from: 4, knownAt: Date.parse(atSecond(20)) }] }],
+  ['could not be read', undefined, {}],
+])('what is owed because an answer %s is owed still after Redis has lost it', async (_, granted, over) => {
+  const world = makeWorld({ ...over, member: seen });
+  await world.handle(anAnswer(aMember(), granted, 5, { why: { cause: 'transfer' }, owed: { '1': 5 } }));
+  world.loseRedis();
+  expect(world.known.member.owed?.blocks).toEqual({ '1': 5 });
+  expect(world.events).toEqual([]);
+});
+
 test('an owed block without its check is owed by the member that has not seen it', async () => {
   const world = makeWorld({ member: seen });
   const owe: WatchCommand = {

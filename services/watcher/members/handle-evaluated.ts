@@ -321,7 +321,7 @@ async function writeChange(
         : dueAtOf(member, nowMs, { isDropped, isSoon });
     const isHeldBack = [...before.roles, ...member.roles].some(({ heldBack }) => heldBack);
     const written = { dueAtMs, unreadChains, isHeldBack };
-    if (isDropped || !isToPublish(before, member)) return { ...written, member, isChanged: false };
+    if (!isToPublish(before, member)) return { ...written, member, isChanged: false };
     const { event: _, ...rest } = member;
     const after: WatchMember = {
       ...rest,
@@ -349,10 +349,13 @@ function isProbe({ unread }: Dependencies, member: WatchMember, chainIds: readon
   return chainIds.map((chainId) => unread.note(chainId, name)).includes(true);
 }
 
-/** Whether the topic needs the new state: what changes no role, stamp or sequence is in the view
- * alone. Equal roles are the same object. */
+/** Whether the topic needs the new state: what changes no role, stamp or sequence, and owes nothing
+ * new, is in the view alone. Equal roles are the same object. */
 const isToPublish = (before: WatchMember, after: WatchMember): boolean =>
-  before.roles !== after.roles || before.checked?.rules !== after.checked?.rules;
+  before.roles !== after.roles ||
+  before.checked?.rules !== after.checked?.rules ||
+  // A restarted Redis lacks the last second, whose records are not handled again.
+  (before.owed === undefined && after.owed !== undefined);
 
 const inflate = promisify(gunzip);
 

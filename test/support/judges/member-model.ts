@@ -269,7 +269,8 @@ export class MemberModel {
   #decide({ member, event }: Applied): void {
     const before = this.#member;
     this.#member = member;
-    if (member.roles !== before.roles || member.checked?.rules !== before.checked?.rules)
+    const isOwedAnew = before.owed === undefined && member.owed !== undefined;
+    if (isOwedAnew || member.roles !== before.roles || member.checked?.rules !== before.checked?.rules)
       this.#published = member;
     if (event === undefined) return;
     const last = this.#events.at(-1);
