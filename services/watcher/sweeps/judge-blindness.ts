@@ -83,8 +83,10 @@ async function look(
   const followedAt =
     followedSince && ((await deps.positions.reach(chainId, watch.blockTag)).readAt ?? followedSince);
   const wants: Want[] = [];
+  // While the watch was paused nothing was asked.
+  const resumedAt = Date.parse(watch.resumedAt ?? watch.createdAt);
   if (owedSince !== undefined)
-    wants.push({ blindSince: Math.max(owedSince, readAt ?? 0), readAt: readAt ?? owedSince });
+    wants.push({ blindSince: Math.max(owedSince, readAt ?? 0, resumedAt), readAt: readAt ?? owedSince });
   if (followedAt !== undefined) wants.push({ blindSince: followedAt, readAt: followedAt });
   return { chainId, wants, isOwed: owedSince !== undefined, followedAt };
 }

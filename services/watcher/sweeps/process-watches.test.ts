@@ -396,6 +396,16 @@ describe('a chain that cannot be read', () => {
     }
   });
 
+  test('is not reported for what was owed before the end of a pause, until it is unread for as long again', async () => {
+    const resumed = { ...watch, resumedAt: iso(NOW - 59_000) };
+    const world = makeWorld([resumed], { sight: { owedSince: NOW - 900_000, readAt: NOW - 900_000 } });
+    await world.processWatches();
+    expect(world.events).toEqual([]);
+    world.nowMs += 1_000;
+    await world.processWatches();
+    expect(world.events).toEqual([{ type: 'watch.stalled', watchId: 'w', ...chainSince(NOW - 900_000) }]);
+  });
+
   test('is reported for following alone, and recovers when its logs are read and nothing is owed', async () => {
     const world = makeWorld([watch], { followedAt: NOW - 60_000 });
     await world.processWatches();

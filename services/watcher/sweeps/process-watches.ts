@@ -135,7 +135,7 @@ async function resumeOnNewDay(deps: Dependencies, watch: Watch): Promise<Watch> 
   if (!isOver(watch)) return watch;
   const written = await deps.change(watch, (current) => {
     const { paused: _, ...resumed } = current;
-    return isOver(current) ? { ...resumed, sweepAskedAt: at } : undefined;
+    return isOver(current) ? { ...resumed, resumedAt: at, sweepAskedAt: at } : undefined;
   });
   return written?.document ?? watch;
 }

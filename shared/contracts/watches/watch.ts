@@ -94,6 +94,8 @@ export const Watch = z.object({
   /** When the deleted watch with the same id was made, until its members are removed. */
   formerCreatedAt: z.iso.datetime().optional(),
   paused: z.object({ reason: PauseReason, at: z.iso.datetime() }).optional(),
+  /** When the last pause ended. */
+  resumedAt: z.iso.datetime().optional(),
   held: z.array(HeldRole),
   /** When the client last asked for the held revocations. */
   releasedAt: z.iso.datetime().optional(),

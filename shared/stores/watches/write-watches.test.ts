@@ -225,7 +225,9 @@ test('the sweep after a pause is due before the watch is active, so that no othe
   const world = makeWorld({
     stored: aWatch({ paused: { reason: 'requested', at: '2026-11-21T10:00:00.000Z' } }),
   });
-  expect((await world.writes.resume(WRITE)).paused).toBeUndefined();
+  const resumed = await world.writes.resume(WRITE);
+  expect(resumed.paused).toBeUndefined();
+  expect(resumed.resumedAt).toBe(resumed.sweepAskedAt);
   expect(world.published).toEqual(['sweep', 'watch.v1', 'audit.v1']);
 });
 

@@ -152,8 +152,9 @@ export function makeWatchWrites(deps: Dependencies) {
       // Due before it is active: the watcher would begin a sweep that came due in the pause, and
       // this one after it.
       if (before?.paused) await sweepNow(before);
+      const at = nowIso();
       const watch = await changeLive(request, 'watch-resumed', ({ paused, ...current }) =>
-        paused === undefined ? undefined : { ...current, sweepAskedAt: nowIso() },
+        paused === undefined ? undefined : { ...current, resumedAt: at, sweepAskedAt: at },
       );
       if (!before?.paused) await sweepNow(watch);
       return watch;
