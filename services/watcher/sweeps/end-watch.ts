@@ -53,10 +53,7 @@ export async function endFormer(deps: Dependencies, { formerCreatedAt, ...watch 
   return true;
 }
 
-/** Deletes a watch if its app was deleted. Returns whether this call deleted the watch. */
-export async function deleteWithApp(deps: Dependencies, watch: Watch): Promise<boolean> {
-  const app = await deps.clientApps.read(watch.clientId);
-  if (app && app.deletedAt === undefined) return false;
+/** Deletes a watch whose app was deleted. */
+export async function deleteWithApp(deps: Dependencies, watch: Watch): Promise<void> {
   await deps.change(watch, (current) => ({ ...current, deletedAt: new Date(deps.now()).toISOString() }));
-  return true;
 }

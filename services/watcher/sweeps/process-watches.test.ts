@@ -47,6 +47,7 @@ function makeWorld(
     postpone: [] as [string, number][],
     allDue: [] as number[],
     events: [] as unknown[],
+    app: {} as object,
     overdue: [] as number[],
   };
   const deps = {
@@ -65,7 +66,12 @@ function makeWorld(
         return aRuleSet('app_1', id);
       },
     },
-    clientApps: { read: async (id: string) => (id === over.deletedApp ? undefined : { clientId: id }) },
+    clientApps: {
+      read: async (id: string) =>
+        id === over.deletedApp
+          ? undefined
+          : { clientId: id, suspended: false, scope: 'approved', ...world.app },
+    },
     members: {
       figures: async () => ({
         members: over.members ?? 1,
@@ -166,6 +172,22 @@ test('a watch that was paused because the bytes of its day were used up goes on 
   const other = makeWorld([of('w', { paused: { reason: 'requested', at: '2026-11-21T10:00:00.000Z' } })]);
   await other.processWatches();
   expect(other.documents.get(watchKey(of('w')))?.paused?.reason).toBe('requested');
+});
+
+test.each([
+  [{ suspended: true }, 'client-app-suspended'],
+  [{ scope: 'rejected' }, 'scope-not-approved'],
+])('a watch is paused while its app is %j, and goes on afterwards with a sweep', async (app, reason) => {
+  const world = makeWorld([of('w', { sweptRules: 'old@1' })]);
+  world.app = app;
+  await world.processWatches();
+  const key = watchKey(of('w'));
+  expect(world.documents.get(key)?.paused?.reason).toBe(reason);
+  expect(world.begun).toEqual([]);
+  world.app = {};
+  await world.processWatches();
+  expect(world.documents.get(key)).not.toHaveProperty('paused');
+  expect(world.documents.get(key)).toHaveProperty('sweepAskedAt');
 });
 
 test('the end of a sweep is noted for those that asked for it before it began', async () => {

@@ -1,3 +1,5 @@
+import type { ClientApp } from '#shared/contracts/apps/client-app.ts';
+import { APP_REFUSALS, refuseApp } from '#shared/contracts/apps/refuse-app.ts';
 import { contractsToFollow } from '#shared/contracts/rules/rule-set.ts';
 import { type Watch, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
@@ -111,9 +113,12 @@ type WatchStatus = {
 /** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends
  * it if it was deleted. Returns `undefined` if the watch was deleted. */
 async function processWatch(deps: Dependencies, found: Watch): Promise<WatchStatus | undefined> {
-  if (found.deletedAt !== undefined || (await deleteWithApp(deps, found)))
+  const app = found.deletedAt === undefined ? await deps.clientApps.read(found.clientId) : undefined;
+  if (!isLive(app)) {
+    if (found.deletedAt === undefined) await deleteWithApp(deps, found);
     return void (await processDeleted(deps, found));
-  const watch = await resumeOnNewDay(deps, found);
+  }
+  const watch = await pauseOrResume(deps, found, app);
   await endFormer(deps, watch);
   await deps.publishWatchEvent(watch);
   const figures = await deps.members.figures(watchUid(watch));
@@ -127,18 +132,28 @@ async function processWatch(deps: Dependencies, found: Watch): Promise<WatchStat
   return { dueSinceMs, members: figures.members, isHeld: watch.held.length > 0 };
 }
 
-/** At midnight (UTC) the account has its bytes again: the watch goes on, as if it was resumed. */
-async function resumeOnNewDay(deps: Dependencies, watch: Watch): Promise<Watch> {
+/**
+ * Pauses a watch whose app may not be used. A pause that has lost its reason ends as if the watch was
+ * resumed: that one, and at midnight (UTC) the one for the bytes of the day.
+ */
+async function pauseOrResume(deps: Dependencies, watch: Watch, app: ClientApp): Promise<Watch> {
   const at = new Date(deps.now()).toISOString();
-  const isOver = ({ paused }: Watch): boolean =>
-    paused?.reason === 'bytes-per-day' && paused.at.slice(0, 10) < at.slice(0, 10);
-  if (!isOver(watch)) return watch;
-  const written = await deps.change(watch, (current) => {
-    const { paused: _, ...resumed } = current;
-    return isOver(current) ? { ...resumed, resumedAt: at, sweepAskedAt: at } : undefined;
-  });
-  return written?.document ?? watch;
+  const refusal = refuseApp(app, 'approved')?.code;
+  const change = (current: Watch): Watch | undefined => {
+    const { paused, ...active } = current;
+    if (refusal !== undefined) return paused ? undefined : { ...current, paused: { reason: refusal, at } };
+    const isOver =
+      paused?.reason === 'bytes-per-day'
+        ? paused.at.slice(0, 10) < at.slice(0, 10)
+        : APP_REFUSALS.some((code) => code === paused?.reason);
+    return isOver ? { ...active, resumedAt: at, sweepAskedAt: at } : undefined;
+  };
+  if (change(watch) === undefined) return watch;
+  return (await deps.change(watch, change))?.document ?? watch;
 }
+
+const isLive = (app: ClientApp | undefined): app is ClientApp =>
+  app !== undefined && app.deletedAt === undefined;
 
 async function processDeleted(deps: Dependencies, watch: Watch): Promise<void> {
   const isEnded = (await endFormer(deps, watch)) && (await endWatch(deps, watch));

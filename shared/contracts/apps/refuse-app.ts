@@ -4,6 +4,9 @@ import type { AppAccess } from './client-app.ts';
  * too. */
 export type AppState = 'active' | 'approved';
 
+/** The codes of `refuseApp`. */
+export const APP_REFUSALS = ['client-app-suspended', 'scope-not-approved'] as const;
+
 /**
  * Why an app may not be used, or `undefined`. Suspension outranks the scope.
  *

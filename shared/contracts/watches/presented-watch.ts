@@ -49,7 +49,7 @@ export const PresentedWatch = z
     ...WatchSettings.shape,
     reason: z.string().optional().meta({
       description:
-        'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`, or `bytes-per-day` until midnight (UTC).',
+        'Why the watch is paused: `requested`, `quota-exceeded`, `quota-share-exceeded`; `bytes-per-day` until midnight (UTC); `client-app-suspended` or `scope-not-approved` while the app may not be used.',
     }),
     createdAt: Instant,
     updatedAt: Instant,

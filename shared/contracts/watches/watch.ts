@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { APP_REFUSALS } from '../apps/refuse-app.ts';
 import { BatchPartCompleted } from '../batches/batch.ts';
 import { Wallets } from '../checks/check-requested.ts';
 import { RuleFault } from '../checks/result.ts';
@@ -35,7 +36,10 @@ export const WatchEvent = z.object({
 });
 export type WatchEvent = z.infer<typeof WatchEvent>;
 
-export const PauseReason = z.enum(['requested', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day']);
+export const PauseReason = z.enum([
+  ...['requested', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'],
+  ...APP_REFUSALS,
+] as const);
 export type PauseReason = z.infer<typeof PauseReason>;
 
 /** A role whose revocations are held, as `watch.held` reported it. */
