@@ -193,6 +193,20 @@ test('a block far below the head is settled by its first read', () => {
   expect(poll(emptyWindow(0), chain, { blocksMax: 7 }).window.settledTo).toBe(7);
 });
 
+test('blocks of a new fork that a late node does not have yet are read afterwards, although their numbers were settled', () => {
+  const chain = new TestChain();
+  for (let number = 1; number <= 12; number += 1) chain.mine([]);
+  const { window } = poll(emptyWindow(0), chain, { settleTo: 10 });
+  const settled = poll(window, chain, { settleTo: 10 }).window;
+  expect(settled.settledTo).toBe(10);
+  chain.dropLast(9);
+  for (const accounts of [[], [7], [], [], [], [], [], [], [], []]) chain.mine(accounts);
+  (chain.head as { timestamp: number }).timestamp = 60;
+  const late = poll(settled, chain, { endsAt: 4 }).window;
+  expect([late.readTo, late.settledTo]).toEqual([4, 4]);
+  expect(poll(late, chain).due).toMatchObject([{ name: nameOf(7), blockNumber: 5 }]);
+});
+
 test('a reorg of depth five makes the accounts of dropped and of new logs due', () => {
   const chain = new TestChain();
   let window = emptyWindow(0);

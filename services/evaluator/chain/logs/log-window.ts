@@ -184,10 +184,11 @@ function settledAfter(
   last: Block,
   settleTo: number,
 ): number {
-  if (head.timestamp - last.timestamp >= OLD_S && from <= settledTo + 1) return Math.max(settledTo, to);
-  // The blocks of another fork are new.
-  if (isReplaced) return Math.min(settledTo, from - 1);
-  return from <= settledTo + 1 ? Math.max(settledTo, Math.min(to, settleTo)) : settledTo;
+  // What was settled of another fork says nothing about the blocks of this one, also beyond `to`.
+  const before = isReplaced ? Math.min(settledTo, from - 1) : settledTo;
+  if (from > before + 1) return before;
+  if (head.timestamp - last.timestamp >= OLD_S) return Math.max(before, to);
+  return isReplaced ? before : Math.max(before, Math.min(to, settleTo));
 }
 
 type ReadBlock = WindowBlock & {
