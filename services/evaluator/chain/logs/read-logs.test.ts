@@ -235,6 +235,19 @@ test('a read that takes too many calls is to be repeated for fewer blocks', asyn
   expect(failure.contract).toBe(contractOf(2));
 });
 
+test('a read for which its time was too short is to be repeated for fewer blocks', async () => {
+  const time = new AbortController();
+  const allow = () => {
+    time.abort();
+    throw new RpcFailure('abandoned');
+  };
+  const reader = readerOf([anEndpoint('0', { blocks: [], allow })]);
+  const before = reader.blocksMax;
+  const range = { fromBlock: 1, toBlock: before, contracts: [contractOf(0)] };
+  await expect(reader.read(range, head, time.signal)).rejects.toThrow();
+  expect(reader.blocksMax).toBeLessThan(before);
+});
+
 test('an endpoint without the newest blocks is believed up to the last one that it has', async () => {
   const reader = readerOf([anEndpoint('0', { blocks: [991, 999], newest: 996 })]);
   const { logs, last } = await reader.read(

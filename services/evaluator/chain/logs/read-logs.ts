@@ -108,7 +108,10 @@ export class LogReader {
   async read(range: LogRange, head: Block, signal: AbortSignal): Promise<LogsRead> {
     const answers = await this.#ask(head, this.#options.quorum, signal, (endpoint, ownSignal) =>
       this.#readFrom(endpoint, range, head, ownSignal),
-    );
+    ).finally(() => {
+      // The caller's time is over: a read of fewer blocks may end in it.
+      if (signal.aborted) this.#blocksPerRead.refuse(range.toBlock - range.fromBlock + 1);
+    });
     const [first, ...others] = answers.toSorted((a, b) => a.last.number - b.last.number);
     if (first === undefined) throw new RpcFailure('unreachable');
     const { last } = first;
