@@ -3,7 +3,7 @@
  *
  * | class | holds | the least, because |
  * | --- | --- | --- |
- * | `checks` | requests, results, webhooks on their way | a rebuild needs the results that are kept |
+ * | `checks` | requests, results and orders, webhooks on their way | a rebuild needs the results that are kept |
  * | `attempts` | attempts of webhooks | a delivery ends within 41 hours, and is shown for 72 more |
  * | `usage` | totals of apps | a rebuild needs those of the month |
  * | `audit` | who did what | the trail in Redis is made from it |

@@ -57,8 +57,8 @@ type TopicOptions<M> = Pick<
   'name' | 'schema' | 'keyOf' | 'isUrgent' | 'partitionOf' | 'isOfSystem' | 'partitionCount'
 > & {
   readonly cleanup?: Cleanup;
-  /** Days, or a class of topics whose retention is a setting. */
-  readonly retention?: number | RetentionClass;
+  /** Absent: for ever. */
+  readonly retention?: RetentionClass;
   readonly messageMibMax?: number;
 };
 
@@ -78,11 +78,10 @@ export function defineTopic<M>({
   };
 }
 
-const retentionOf = (retention: number | RetentionClass | undefined) => {
-  if (retention === undefined) return {};
-  if (typeof retention === 'number') return { retentionMs: retention * DAY_MS };
-  return { retentionMs: RETENTION_DAYS[retention].default * DAY_MS, retentionClass: retention };
-};
+const retentionOf = (retention: RetentionClass | undefined) =>
+  retention === undefined
+    ? {}
+    : { retentionMs: RETENTION_DAYS[retention].default * DAY_MS, retentionClass: retention };
 
 /** The dead-letter topic of a topic: room for twice its largest message. */
 export function deadLetterSpecOf(topic: TopicSpec): TopicSpec {

@@ -11,7 +11,7 @@ const TOPIC = defineTopic({
   schema: z.object({}),
   keyOf: () => 'key',
   partitionCount: 3,
-  retention: 7,
+  retention: 'checks',
 });
 
 const unknownTopic = (retriable: boolean) =>

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from '#shared/contracts/durations.ts';
+import { RETENTION_DAYS } from '#shared/contracts/retention.ts';
 import { SHARE_TOLERANCE } from '#shared/contracts/watches/watch.ts';
 import { LUA_REFUND } from '#shared/fairness/throttle.ts';
 import type { Redis } from '#shared/redis/connect.ts';
@@ -8,8 +9,8 @@ import { monthCounterKey, watchShareKey } from '#shared/stores/checks/admit.ts';
 import { LUA_ACCOUNT_BYTES, LUA_NOTE_ACTIVE } from '#shared/stores/usage/usage-days.ts';
 
 const KEPT_MS = 40 * 86_400_000;
-/** Longer than the topic keeps a record: it may be handled again. */
-const REFUNDED_KEPT_MS = 2 * 86_400_000;
+/** Longer than the topic keeps a record, mostly: it may be handled again. */
+const REFUNDED_KEPT_MS = (RETENTION_DAYS.checks.default + 1) * DAY_MS;
 
 /**
  * KEYS: the month's counter, the share of the watches. ARGV: client app, checks,

@@ -337,6 +337,6 @@ export const watchEvaluated = defineTopic({
   keyOf: (message) => String(partitionOf(message)),
   partitionOf,
   partitionCount: MEMBER_PARTITIONS,
-  retention: 1,
+  retention: 'checks',
   messageMibMax: 4,
 });
