@@ -35,6 +35,8 @@ function makeWorld(
     paused?: Watch['paused'];
     /** The running sweep. */
     sweep?: number;
+    /** What was decided about it. */
+    decision?: object;
     ruleSet?: RuleSet;
     forks?: readonly LogFork[];
     watch?: Partial<Watch>;
@@ -113,7 +115,7 @@ function makeWorld(
     unread: makeUnreadChains(() => NOW),
     sweeps: {
       finish: () => step(() => undefined),
-      read: () => step(() => ({ sweep: over.sweep ?? SWEEP })),
+      read: () => step(() => ({ sweep: over.sweep ?? SWEEP, decision: over.decision })),
     },
     openParts: { give: () => step(() => undefined) },
     followed: {
@@ -323,6 +325,14 @@ test('a revocation that a sweep finds after it was decided is sent once the next
   await world.handle(anAnswer(aMember(), false, 3, { sweep: SWEEP + 1 }));
   await world.handle(settleNext);
   expect(world.events).toHaveLength(1);
+});
+
+test('a settlement sends no revocation that came after its decision, which has not counted it', async () => {
+  const world = makeWorld({ member: seen, decision: { sweeps: [SWEEP], hold: [] } });
+  await world.handle(anAnswer(aMember(), false, 2, { sweep: SWEEP }));
+  await world.handle(settle(3));
+  expect(world.events).toEqual([]);
+  expect(world.known.member.roles).toMatchObject([{ id: 'gold', granted: true, heldBack: { sweep: NOW } }]);
 });
 
 test('a settlement sends nothing that former rules denied', async () => {

@@ -87,8 +87,10 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted): Promise<
     };
     const held = await holdExcess(deps, watch, members, answers, rules);
     const at = isoOf(deps.now());
+    const heldBackBy = await sweepOf(deps, uid, sweep);
     const change: Change = (member) => {
-      const answer = answers.get(member.memberId);
+      const found = answers.get(member.memberId);
+      const answer = found && { ...found, sweep: heldBackBy };
       const hold = { roles: held.get(member.memberId) ?? new Set<string>(), at };
       return answer
         ? applyAnswer(member, answer, { ...rules, details: detailsByRole(answer.details, ruleSet) }, hold)
@@ -104,6 +106,14 @@ async function applyPart(deps: Dependencies, part: BatchPartCompleted): Promise<
   }
   if (sweep !== undefined) await deps.sweeps.finish(uid, sweep, requestId);
   await deps.openParts.give(requestId);
+}
+
+/** The sweep that holds back what an answer revokes. One that was decided already has not counted it:
+ * it waits for the decision of a later one. */
+async function sweepOf(deps: Dependencies, uid: string, sweep: number | undefined) {
+  if (sweep === undefined) return undefined;
+  const running = await deps.sweeps.read(uid);
+  return running?.sweep === sweep && running.decision !== undefined ? deps.now() : sweep;
 }
 
 /** What holds for a watch now. The forks are read with each record: a dropped transfer is published
