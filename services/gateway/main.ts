@@ -37,7 +37,7 @@ import { readCompleted } from './batches/read-batch.ts';
 import { makeStreamResults } from './batches/stream-results.ts';
 import { makeAdmitCheck } from './checks/admit-check.ts';
 import { makeWaiters } from './checks/await-result.ts';
-import { makePublishCheck } from './checks/publish-check.ts';
+import { fairnessOf, makePublishCheck } from './checks/publish-check.ts';
 import { makeRequestIds } from './checks/request-ids.ts';
 import { loadConfig, loadSecrets, warningsOf } from './config.ts';
 import { COMMON_HEADERS } from './edge/exchange.ts';
@@ -233,7 +233,7 @@ await runService(
       isStopping: () => context.stopping.aborted,
       // Of the batch lane the last resort: it is counted in parts here, and shared by account and
       // app at admission.
-      isOverloaded: (lane) => lag.laneLag(lane) > config.laneLagMax,
+      isOverloaded: (lane, app) => lag.laneLag(lane, fairnessOf(app)) > config.laneLagMax,
       metrics,
       log: context.log,
     });

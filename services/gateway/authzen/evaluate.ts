@@ -42,7 +42,7 @@ export function makeEvaluate(deps: Dependencies, acceptsList: boolean): Handle {
     const caller = await deps.authenticate(request, request.ip ?? '', { takesBearer: true });
     const asked = await parseBeforeLimits(deps, caller, response, async () => {
       const evaluations = await readEvaluations(deps, { ...caller, acceptsList }, request, response);
-      const overload = overloadOf(deps.isOverloaded, 'interactive');
+      const overload = overloadOf(deps.isOverloaded, 'interactive', caller.app);
       if (overload) throw overload;
       return evaluations;
     });

@@ -39,7 +39,7 @@ export function makeAcceptBatch(deps: Dependencies) {
     const { app, admission } = caller;
     const format = formatOf(request);
     if (faults.length > 0) throw invalidBody(faults);
-    const overload = overloadOf(deps.isOverloaded, 'batch');
+    const overload = overloadOf(deps.isOverloaded, 'batch', app);
     if (overload && idempotencyKey === undefined) throw overload;
     if (idempotencyKey === undefined) await requireSlot(deps, app, admission.nowMs);
     using body = await deps.openBody(request, response, app);

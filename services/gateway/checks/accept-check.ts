@@ -67,7 +67,7 @@ async function accept(
   const { app, keyId } = caller;
   const refuse = (check: ValidCheck): Problem | undefined => {
     noteMode(response, modeOfCheck(check));
-    return deps.rules.refuseSignIn(app, check) ?? overloadOf(deps.isOverloaded, laneOf(check));
+    return deps.rules.refuseSignIn(app, check) ?? overloadOf(deps.isOverloaded, laneOf(check), app);
   };
   const parsed = await parseBeforeLimits(deps, caller, response, async () => {
     const body = await deps.readBody(request, response, app);

@@ -111,13 +111,16 @@ export function rateHeadersAfterRefund(admission: Admission, count = 1): Record<
 
 const RETRY_AFTER_MS = 5_000;
 
-/** Whether a lane has too much lag to take more. */
-export type IsOverloaded = (lane: IssuedLane) => boolean;
+/** Whether an app's part of a lane has too much lag to take more. */
+export type IsOverloaded = (lane: IssuedLane, app: AppAccess) => boolean;
 
-/** A lane with too much lag takes no more; the other lanes are not affected. Undefined if it takes
- * more. */
-export const overloadOf = (isOverloaded: IsOverloaded, lane: IssuedLane): Problem | undefined =>
-  isOverloaded(lane) ? laneFull(lane) : undefined;
+/** A lane with too much lag takes no more of an app; the other lanes are not affected. Undefined if
+ * it takes more. */
+export const overloadOf = (
+  isOverloaded: IsOverloaded,
+  lane: IssuedLane,
+  app: AppAccess,
+): Problem | undefined => (isOverloaded(lane, app) ? laneFull(lane) : undefined);
 
 const laneFull = (lane: IssuedLane): Problem =>
   overloaded(

@@ -4,6 +4,9 @@ import { makeSilentLogger } from '#shared/telemetry/log.ts';
 import { makeGatewayMetrics } from '../metrics.ts';
 import { type LagSampler, startLagSampler } from './sample-lag.ts';
 
+/** An account whose records may use every partition. */
+const OF_ALL = { accountId: 'acc_1', partitionShare: 24 };
+
 const partitions = (offsets: readonly number[]) =>
   offsets.map((offset, partition) => ({ partition, offset: String(offset), high: String(offset), low: '2' }));
 
@@ -80,7 +83,7 @@ describe('the sampled lag', () => {
     });
 
     it('is read every second while checks come, and while there is some', async () => {
-      expect(await samplesOf(0, (sampler) => void sampler.laneLag('bulk'))).toBe(10);
+      expect(await samplesOf(0, (sampler) => void sampler.laneLag('bulk', OF_ALL))).toBe(10);
       expect(await samplesOf(7, () => undefined)).toBe(10);
     });
   });
@@ -92,7 +95,16 @@ describe('the sampled lag', () => {
       ['check.requested.bulk.v1', [3, 0]],
       ['check.requested.batch.v1', [3, 0]],
     ]);
-    expect(sampler.laneLag('bulk')).toBe(3);
+    expect(sampler.laneLag('bulk', OF_ALL)).toBe(3);
+  });
+
+  it('is to an account that of its own partitions, so that no other one alone fills a lane for it', async () => {
+    const { sampler } = await sample([4_002, 2, 2, 2], [2, 2, 2, 2]);
+    const lags = Array.from({ length: 40 }, (_, id) =>
+      sampler.laneLag('bulk', { accountId: `acc_${id}`, partitionShare: 1 }),
+    );
+    expect(new Set(lags)).toEqual(new Set([0, 16_000]));
+    expect(sampler.laneLag('bulk', { ...OF_ALL, partitionShare: 4 })).toBe(4_000);
   });
 
   it('is that of every consumer group', async () => {
@@ -103,7 +115,7 @@ describe('the sampled lag', () => {
 
   it('counts from the earliest record if the group has no commit', async () => {
     const { sampler } = await sample([10, 2], [-1, -1]);
-    expect(sampler.laneLag('interactive')).toBe(8);
+    expect(sampler.laneLag('interactive', OF_ALL)).toBe(8);
   });
 
   it('is there for dashboards under the names that they know', async () => {

@@ -1,6 +1,7 @@
 import { CONSUMER_GROUPS, TOPICS_OF_GROUPS } from '#shared/contracts/consumer-groups.ts';
 import { describeError } from '#shared/errors.ts';
 import type { KafkaConnection } from '#shared/kafka/connect.ts';
+import { type Fairness, shardOf } from '#shared/kafka/fair-partitioner.ts';
 import { type Position, positionsOf } from '#shared/kafka/lag.ts';
 import { byPartition } from '#shared/kafka/topic-offsets.ts';
 import { startRepeating } from '#shared/repeat.ts';
@@ -43,17 +44,15 @@ export type LagSampler = ReturnType<typeof startLagSampler>;
  * came, it is up to 5 s old, and for one second at most.
  */
 export function startLagSampler(deps: Dependencies) {
-  const lanes = new Map<IssuedLane, number>();
+  /** By partition. */
+  const lanes = new Map<IssuedLane, readonly number[]>();
   const histories = { interactive: makeLagHistory(), bulk: makeLagHistory(), batch: makeLagHistory() };
   const others = new Map<string, ReturnType<typeof makeLagHistory>>();
   const sampleLane = async (lane: IssuedLane): Promise<void> => {
     const [{ topic = '', positions = [] } = {}] = await sampleGroup(deps, LANE_GROUPS[lane]);
     const lags: number[] = [];
     for (const { partition, lag } of positions) lags[partition] = lag;
-    lanes.set(
-      lane,
-      positions.reduce((sum, { lag }) => sum + lag, 0),
-    );
+    lanes.set(lane, lags);
     deps.kafka.observeLag(topic, lags);
     const nowMs = deps.now();
     histories[lane].observe(nowMs, positions);
@@ -61,7 +60,7 @@ export function startLagSampler(deps: Dependencies) {
   };
   let isWanted = false;
   let skipped = 0;
-  const isIdle = () => !isWanted && lanes.size > 0 && [...lanes.values()].every((lag) => lag === 0);
+  const isIdle = () => !isWanted && lanes.size > 0 && [...lanes.values()].flat().every((lag) => lag === 0);
   const sampleLanes = async () => {
     if (isIdle() && ++skipped < IDLE_INTERVALS) return;
     isWanted = false;
@@ -92,10 +91,14 @@ export function startLagSampler(deps: Dependencies) {
     startRepeating(sampleOthers, { intervalMs: OTHERS_INTERVAL_MS, startsAtOnce: true, onError }),
   ];
   return {
-    /** Unfinished records of a lane, as of the last sample. */
-    laneLag(lane: IssuedLane): number {
+    /** Unfinished records of a lane as an account meets them, as of the last sample: as many as if
+     * all partitions were as full as its own, which no other account's backlog fills alone. */
+    laneLag(lane: IssuedLane, { accountId, partitionShare }: Fairness): number {
       isWanted = true;
-      return lanes.get(lane) ?? 0;
+      const lags = lanes.get(lane) ?? [];
+      if (lags.every((lag) => lag === 0)) return 0;
+      const own = shardOf(accountId, partitionShare, lags.length);
+      return (own.reduce((sum, partition) => sum + (lags[partition] ?? 0), 0) * lags.length) / own.length;
     },
     async [Symbol.asyncDispose]() {
       for (const loop of loops) await loop[Symbol.asyncDispose]();
