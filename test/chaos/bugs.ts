@@ -2,7 +2,7 @@
 export type Bug = {
   /** From the project's root. */
   readonly file: string;
-  readonly part: string;
+  readonly part: string | RegExp;
   readonly by: string;
 };
 
@@ -38,5 +38,21 @@ export const BUGS = {
     file: 'services/watcher/members/publish-changes.ts',
     part: 'await publishEvent(watch, { id: memberEventId(member, sequence), json, at });',
     by: 'setTimeout(() => void publishEvent(watch, { id: memberEventId(member, sequence), json, at }).catch(() => undefined), 300);',
+  },
+} as const satisfies Readonly<Record<string, Bug>>;
+
+/** What rows replace in the evaluators, beside bugs. */
+export const REPLACED = {
+  /** Between the save of a sync result and its publish. */
+  dieAfterSave: {
+    file: 'services/evaluator/lanes/encode.ts',
+    part: 'await orWait(record, () => publish(checkCompleted,',
+    by: "Reflect.get(globalThis, 'dieIfArmed')(); $&",
+  },
+  /** One kind of message triggers a bug in the handler. */
+  handlerBug: {
+    file: 'services/evaluator/domain/plan-reads.ts',
+    part: /export function makePlanner\([^)]*\): [^{]*\{/,
+    by: "$& if (rules.some(({ roleId }) => roleId.startsWith('bug-'))) throw new TypeError('a bug, made by a test');",
   },
 } as const satisfies Readonly<Record<string, Bug>>;

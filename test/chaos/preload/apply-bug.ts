@@ -3,5 +3,4 @@ import { replaceSource } from './replace-source.ts';
 
 // Preloaded into a service by a broken variant: loads one file of it with the bug of `CHAOS_BUG`.
 
-const { file, part, by } = JSON.parse(process.env['CHAOS_BUG'] ?? '') as Bug;
-replaceSource(`/${file}`, part, by);
+replaceSource(JSON.parse(process.env['CHAOS_BUG'] ?? '') as Bug);

@@ -1,5 +1,6 @@
 // Preloaded into evaluators: after SIGHUP the process kills itself once it has saved the result of a
 // sync check and before it publishes the result, unless another SIGHUP comes first.
+import { REPLACED } from '../bugs.ts';
 import { replaceSource } from './replace-source.ts';
 
 let isArmed = false;
@@ -11,8 +12,4 @@ Object.assign(globalThis, {
     if (isArmed) process.kill(process.pid, 'SIGKILL');
   },
 });
-replaceSource(
-  '/services/evaluator/lanes/encode.ts',
-  'await publish(checkCompleted, { ...message, resultJson, decided }',
-  `Reflect.get(globalThis, 'dieIfArmed')(); $&`,
-);
+replaceSource(REPLACED.dieAfterSave);

@@ -1,4 +1,5 @@
 import { registerHooks } from 'node:module';
+import type { Bug } from '../bugs.ts';
 
 /**
  * Loads one source file of the project with a part of it replaced, in this process only.
@@ -6,16 +7,16 @@ import { registerHooks } from 'node:module';
  * @throws Error when the file is loaded and has no such part: an unchanged file would prove nothing
  *
  * @example
- * replaceSource('/shared/kafka/consumer/partition-window.ts', '?? this.#nextOffset', '?? 0');
+ * replaceSource({ file: 'shared/kafka/consumer/partition-window.ts', part: '?? this.#nextOffset', by: '?? 0' });
  */
-export function replaceSource(path: string, part: string | RegExp, by: string): void {
+export function replaceSource({ file, part, by }: Bug): void {
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (!url.endsWith(path)) return loaded;
+      if (!url.endsWith(`/${file}`)) return loaded;
       const source = String(loaded.source);
       const replaced = source.replace(part, by);
-      if (replaced === source) throw new Error(`${path} has changed: there is nothing to replace`);
+      if (replaced === source) throw new Error(`${file} has changed: there is nothing to replace`);
       return { ...loaded, source: replaced };
     },
   });
