@@ -67,8 +67,8 @@ export async function verifyExport(
 }
 
 /**
- * An account is named after its address: who has signed up with the address of somebody else would
- * become the owner of that person's apps.
+ * An account is named after its address: who has signed up with the address of somebody else, and
+ * has not shown that it is theirs, would become the owner of that person's apps.
  *
  * @throws ServiceError `usage-invalid`
  */
@@ -81,8 +81,9 @@ async function requireSamePerson(
   const { accountId, createdAt } = Account.parse(document);
   const present = await accounts.read(accountId);
   if (present === undefined || present.deletedAt !== undefined || present.createdAt === createdAt) return;
+  if (present.verified) return;
   throw invalid(
-    `${file}, line ${line}: somebody else has signed up here with the same address (${accountId}, at ${present.createdAt}): delete one of the two accounts`,
+    `${file}, line ${line}: perhaps somebody else has signed up here with the same address (${accountId}, at ${present.createdAt}): delete that account, or have its address verified`,
   );
 }
 
