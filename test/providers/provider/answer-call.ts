@@ -2,7 +2,11 @@ import type { NodeLag, Profile, Refusal } from '../profile.ts';
 import type { MinedBlock, MinedChain } from './mined-chain.ts';
 
 export type Call = { readonly id: unknown; readonly method: string; readonly params: readonly unknown[] };
-export type Answer = { readonly result: unknown } | { readonly refusal: Refusal };
+export type Answer =
+  | { readonly result: unknown }
+  | { readonly refusal: Refusal }
+  /** A long one, as it came: `"result":…` or `"error":…`. */
+  | { readonly text: string };
 
 /** Asks the chain itself. Its own errors, such as a revert, are answers of the node. */
 export type AskChain = (method: string, params: readonly unknown[]) => Promise<Answer>;
