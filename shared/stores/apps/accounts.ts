@@ -9,13 +9,18 @@ export const ACCOUNTS_KEY = 'accounts';
 /** By its id, the limits that an account gives its apps (`AppLimits`). */
 export const ACCOUNT_SUMMARIES_KEY = keysOf(ACCOUNTS_KEY).summaries;
 
+/** An address as it is compared: the case of its ASCII letters does not count. Other letters stay: the
+ * lower case of a Kelvin sign is a k, and the two are different mailboxes. */
+export const foldAddress = (email: string): string =>
+  email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
 export function makeAccounts(redis: Redis) {
   const { read, find, lease, project, eraseEnded, list, scan } = makeVersionedDocuments(redis, {
     key: ACCOUNTS_KEY,
     parse: (json) => Account.parse(json),
     idOf: ({ accountId }) => accountId,
     indexOf: ({ accountId, email, deletedAt }): Record<string, string> =>
-      deletedAt === undefined ? { [email.toLowerCase()]: accountId } : {},
+      deletedAt === undefined ? { [foldAddress(email)]: accountId } : {},
     summaryOf: (account) => JSON.stringify(appLimitsOf(account)),
     channel: ACCOUNT_CHANGED,
   });
@@ -27,9 +32,8 @@ export function makeAccounts(redis: Redis) {
     project,
     /** A step through all accounts, deleted ones included. */
     scan,
-    /** E-mail addresses are compared without regard to case. */
     findByEmail: async (email: string): Promise<Account | undefined> =>
-      liveOf(await find(email.toLowerCase())),
+      liveOf(await find(foldAddress(email))),
     /** Erases accounts that were deleted until then, from view and topic; how many they were. */
     eraseEnded,
     /** All that are not deleted, by e-mail address. */

@@ -6,6 +6,7 @@ import {
   makeApiKey,
 } from '#shared/contracts/apps/api-key.ts';
 import { type Account, type ApiKeyRecord, KeyPermission } from '#shared/contracts/apps/client-app.ts';
+import { foldAddress } from '#shared/stores/apps/accounts.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 12;
@@ -41,13 +42,10 @@ export const credentialOf = ({ passwordHash, singleSignOn, twoFactor, createdAt 
 
 /**
  * The account id of an e-mail address. It is derived from the address, so concurrent sign-ups with
- * one address write one document, whatever the case of its ASCII letters. Other letters stay: the
- * lower case of a Kelvin sign is a k, and the two are different mailboxes.
+ * one address write one document.
  */
-export const accountIdOf = (email: string): string => {
-  const address = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return `acc_${sha256(`account ${address}`).slice(0, 2 * ID_BYTES)}`;
-};
+export const accountIdOf = (email: string): string =>
+  `acc_${sha256(`account ${foldAddress(email)}`).slice(0, 2 * ID_BYTES)}`;
 
 /** A webhook signing secret in the form of Standard Webhooks: 32 random bytes. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
