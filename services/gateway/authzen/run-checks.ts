@@ -121,10 +121,12 @@ export async function runChecks(
       const unrun = [...checks].filter((check) => !endings.has(check));
       const { clientId, accountId } = app;
       const { month, acceptedAtMs: atMs } = admitted;
-      const unwritten = { accountId, atMs, bytes: bytesOf(unrun) };
       if (unrun.length > 0 && month !== undefined)
         await deps
-          .refund({ clientId, month, count: unrun.length, unwritten })
+          .refund({
+            ...{ clientId, month, count: unrun.length },
+            unwritten: { accountId, atMs, bytes: bytesOf(unrun) },
+          })
           .catch((error: unknown) =>
             deps.log.warn({ error: describeError(error) }, 'checks that did not run could not be refunded'),
           );

@@ -82,11 +82,7 @@ export const isRefundedResult = (resultJson: string | undefined, ruleCount: numb
   isRefunded(JSON.parse(resultJson), ruleCount);
 
 /** Whether a result that decided nothing came after the deadline, so that the client got a 504. */
-export const isTooLate = (
-  resultJson: string | undefined,
-  ruleCount: number,
-  deadlineAtMs: number,
-): resultJson is string =>
+export const isTooLate = (resultJson: string | undefined, ruleCount: number, deadlineAtMs: number): boolean =>
   isRefundedResult(resultJson, ruleCount) &&
   isOverdue(JSON.parse(resultJson), new Date(deadlineAtMs).toISOString());
 

@@ -1,13 +1,12 @@
 import { aSignIn } from '../../../test/support/builders/a-sign-in.ts';
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { validateCheck } from './validate-check.ts';
 
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
-const RULES: ValidationRules = {
+const RULES = validationRules([1], {
   isEnterprise: true,
-  chainIds: new Set([1]),
   callback: { allowHttp: true, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+});
 const ODD: readonly unknown[] = [
   ...[null, true, 0, -1, 1.5, 1e300, '', '\uD800', [], [[]], {}],
   // What `String()` cannot turn into text.

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { Rule } from '#shared/contracts/rules/rule.ts';
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { validateCheck } from './validate-check.ts';
 
-const RULES: ValidationRules = {
-  isEnterprise: false,
-  chainIds: new Set([1]),
-  callback: { allowHttp: false, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+const RULES = validationRules();
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
 
 /** Values of members, right and wrong ones, each of which may be used for any member. */

@@ -1,13 +1,9 @@
-import { asSent, type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { asSent, validateCheck } from './validate-check.ts';
 
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
-const RULES: ValidationRules = {
-  isEnterprise: false,
-  chainIds: new Set([1]),
-  callback: { allowHttp: false, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+const RULES = validationRules();
 const NATIVE = { type: 'NATIVE', chainId: 1, roleId: 'r' };
 const ERC20 = { type: 'ERC20', chainId: 1, contractAddress: TOKEN, roleId: 'r' };
 const ERC721 = { ...ERC20, type: 'ERC721' };

@@ -1,14 +1,10 @@
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { validateCheck } from './validate-check.ts';
 
 // `CONTRACT` rules: the function, its arguments, and the value that its output is compared with.
 
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
-const RULES: ValidationRules = {
-  isEnterprise: false,
-  chainIds: new Set([1]),
-  callback: { allowHttp: false, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+const RULES = validationRules();
 const TIER = {
   type: 'CONTRACT',
   chainId: 1,

@@ -1,17 +1,13 @@
 import { aRuleSet } from '../../../test/support/builders/a-rule-set.ts';
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { validateCheck } from './validate-check.ts';
 
 // Composed rules, several wallets, vaults, snapshots and rule sets: every fault by its pointer.
 
 const ACCOUNT = '0x52908400098527886E0F7030069857D2E4169EE7';
 const OTHER = '0x8617E340B3D01FA5F11F306F4090FD50E238070D';
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
-const RULES: ValidationRules = {
-  isEnterprise: false,
-  chainIds: new Set([1, 10]),
-  callback: { allowHttp: false, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+const RULES = validationRules([1, 10]);
 const LEAF = { type: 'NATIVE', chainId: 1 };
 const ERC20 = { type: 'ERC20', chainId: 1, contractAddress: TOKEN };
 const ALL = { type: 'ALL', roleId: 'r', rules: [LEAF] };

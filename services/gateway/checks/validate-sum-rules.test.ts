@@ -1,14 +1,10 @@
-import { type ValidationRules, validateCheck } from './validate-check.ts';
+import { validationRules } from '../../../test/support/validation-rules.ts';
+import { validateCheck } from './validate-check.ts';
 
 // `SUM` rules: their bounds, their terms, and the weights of terms.
 
 const TOKEN = '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359';
-const RULES: ValidationRules = {
-  isEnterprise: false,
-  chainIds: new Set([1, 10, 8453]),
-  callback: { allowHttp: false, allowedCidrs: [] },
-  signsVerdicts: true,
-};
+const RULES = validationRules([1, 10, 8453]);
 const ERC20 = { type: 'ERC20', chainId: 1, contractAddress: TOKEN };
 const CALL = {
   contractAddress: TOKEN,

@@ -4,6 +4,7 @@ import { contractsToFollow } from '#shared/contracts/rules/rule-set.ts';
 import { type Watch, watchKey, watchUid } from '#shared/contracts/watches/watch.ts';
 import { describeError } from '#shared/errors.ts';
 import { FairTaskQueue } from '#shared/fairness/fair-task-queue.ts';
+import { liveOf } from '#shared/stores/documents/versioned-documents.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { updateHeld } from './announce-held.ts';
 import { beginDueSweep } from './begin-due-sweep.ts';
@@ -113,9 +114,9 @@ type WatchStatus = {
 /** Processes one watch: announces held roles, follows its contracts and begins a due sweep, or ends
  * it if it was deleted. Returns `undefined` if the watch was deleted. */
 async function processWatch(deps: Dependencies, found: Watch): Promise<WatchStatus | undefined> {
-  const app = found.deletedAt === undefined ? await deps.clientApps.read(found.clientId) : undefined;
-  if (!isLive(app)) {
-    if (found.deletedAt === undefined) await deleteWithApp(deps, found);
+  const app = liveOf(found) && liveOf(await deps.clientApps.read(found.clientId));
+  if (app === undefined) {
+    if (liveOf(found)) await deleteWithApp(deps, found);
     return void (await processDeleted(deps, found));
   }
   const watch = await pauseOrResume(deps, found, app);
@@ -151,9 +152,6 @@ async function pauseOrResume(deps: Dependencies, watch: Watch, app: ClientApp): 
   if (change(watch) === undefined) return watch;
   return (await deps.change(watch, change))?.document ?? watch;
 }
-
-const isLive = (app: ClientApp | undefined): app is ClientApp =>
-  app !== undefined && app.deletedAt === undefined;
 
 async function processDeleted(deps: Dependencies, watch: Watch): Promise<void> {
   const isEnded = (await endFormer(deps, watch)) && (await endWatch(deps, watch));

@@ -37,9 +37,12 @@ export const WatchEvent = z.object({
 export type WatchEvent = z.infer<typeof WatchEvent>;
 
 export const PauseReason = z.enum([
-  ...['requested', 'quota-exceeded', 'quota-share-exceeded', 'bytes-per-day'],
+  'requested',
+  'quota-exceeded',
+  'quota-share-exceeded',
+  'bytes-per-day',
   ...APP_REFUSALS,
-] as const);
+]);
 export type PauseReason = z.infer<typeof PauseReason>;
 
 /** A role whose revocations are held, as `watch.held` reported it. */

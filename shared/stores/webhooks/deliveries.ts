@@ -209,10 +209,14 @@ function recordOf({ responseBody: _, ...attempted }: WebhookAttempted): string {
 export const deliveryEndsAt = ({ retainUntil, at }: Pick<WebhookAttempted, 'retainUntil' | 'at'>): number =>
   Math.max(Date.parse(retainUntil), Date.parse(at) + DELIVERY_KEPT_MS);
 
+/** Whether a delivery ended without being taken: it can be resent. */
+export const hasFailed = (state: WebhookState | null): boolean =>
+  state === 'exhausted' || state === 'stopped';
+
 /** Until when the body is kept after an attempt, epoch ms: of a failed delivery as long as it is
  * shown, of one that was delivered no longer than its retention. */
 function bodyEndsAt(attempted: WebhookAttempted, atMs: number): number | undefined {
-  if (attempted.state === 'exhausted' || attempted.state === 'stopped') return deliveryEndsAt(attempted);
+  if (hasFailed(attempted.state)) return deliveryEndsAt(attempted);
   const keptUntil = keepBodyUntil(attempted, atMs);
   return attempted.state === 'pending' ? keptUntil : keptUntil && Date.parse(attempted.retainUntil);
 }

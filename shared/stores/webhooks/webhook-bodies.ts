@@ -3,7 +3,7 @@ import { makeBatchedScript } from '#shared/redis/batched-script.ts';
 import { inStore, type Redis } from '#shared/redis/connect.ts';
 import { REQUIRE_RESULTS, REQUIRE_VIEW, viewCommand } from '#shared/redis/script.ts';
 import { BODY_KEPT_MS, resultKey } from '../checks/results.ts';
-import { DELIVERY_KEPT_MS, deliveryKey, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
+import { DELIVERY_KEPT_MS, deliveryKey, hasFailed, keepBodyUntil, LUA_KEEP_BODY } from './deliveries.ts';
 
 /** KEYS: the stored body. ARGV: keep it until or ''. Answers its bytes. */
 const KEEP_BODY = `${REQUIRE_VIEW}${LUA_KEEP_BODY}
@@ -40,7 +40,7 @@ export function makeWebhookBodies(redis: Redis) {
       redisNowMs: number,
     ): Promise<number> {
       const state = await readState([deliveryKey(requestId)], ['state']);
-      if (state === 'exhausted' || state === 'stopped') return DELIVERY_KEPT_MS;
+      if (hasFailed(state)) return DELIVERY_KEPT_MS;
       const isOpen =
         state === null ? Date.parse(acceptedAt) > redisNowMs - DELIVERY_KEPT_MS : state === 'pending';
       return isOpen ? BODY_KEPT_MS : 0;
@@ -51,7 +51,6 @@ export function makeWebhookBodies(redis: Redis) {
 /**
  * The bodies of webhooks, each stored under its request id as the result of a check is. A delivery
  * keeps its body until it is delivered, and a failed one as long as it is shown, however short the
- * retention; what may be polled, the gateway
- * decides by the age of the id.
+ * retention; what may be polled, the gateway decides by the age of the id.
  */
 export type WebhookBodies = ReturnType<typeof makeWebhookBodies>;

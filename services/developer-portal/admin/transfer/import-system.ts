@@ -4,6 +4,7 @@ import { OPERATORS } from '#shared/contracts/apps/audit.ts';
 import { Account, ClientApp } from '#shared/contracts/apps/client-app.ts';
 import { parseMessage } from '#shared/contracts/topic.ts';
 import { ServiceError } from '#shared/errors.ts';
+import { liveOf } from '#shared/stores/documents/versioned-documents.ts';
 import type { OpenSystem } from '../open-system.ts';
 import { FORMAT, KIND_NAMES, type KindName, kindOf, noCounts, type Versioned } from './documents.ts';
 
@@ -79,9 +80,8 @@ async function requireSamePerson(
 ): Promise<void> {
   if (kind !== 'accounts') return;
   const { accountId, createdAt } = Account.parse(document);
-  const present = await accounts.read(accountId);
-  if (present === undefined || present.deletedAt !== undefined || present.createdAt === createdAt) return;
-  if (present.verified) return;
+  const present = liveOf(await accounts.read(accountId));
+  if (present === undefined || present.verified || present.createdAt === createdAt) return;
   throw invalid(
     `${file}, line ${line}: perhaps somebody else has signed up here with the same address (${accountId}, at ${present.createdAt}): delete that account, or have its address verified`,
   );

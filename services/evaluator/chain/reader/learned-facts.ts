@@ -16,12 +16,15 @@ import { isAbout, RpcFailure, toRpcFailure } from '../rpc/rpc-failure.ts';
 import { callEach } from './call-each.ts';
 import {
   type BatchReadings,
+  isValue,
   NOT_OWNED,
   NOTHING,
   PERHAPS_FOR_CONTRACTS,
   PERHAPS_NOT_OWNED,
 } from './readings.ts';
 
+/** Codes of one answer, which may be as long as `BODY_BYTES_MAX`: some chains allow 128 KiB. */
+const CODES_PER_ARRAY_MAX = 10;
 /** Contracts remembered at a time; the least recently used is evicted first. */
 const CONTRACTS_MAX = 20_000;
 /**
@@ -82,9 +85,6 @@ function requireCode(outcome: RpcOutcome): string {
   return result;
 }
 
-/** Codes of one answer, which may be as long as `BODY_BYTES_MAX`: some chains allow 128 KiB. */
-const CODES_PER_ARRAY_MAX = 10;
-
 /** A contract behind a proxy may be replaced. */
 const TTL_MS = HOUR_MS;
 
@@ -121,28 +121,27 @@ export class CallerProofs {
       if (hasAnswered(read, readings[index]) && !this.#toContracts.has(nameOf(read)))
         this.#toContracts.set(nameOf(read), 'answers');
     if (!readings.some(isDeciding)) return readings;
-    const isKnown = (read: Read, reading: BatchReadings[number]): boolean => {
+    const unknown = new Map<string, Read>();
+    for (const [index, read] of reads.entries()) {
+      if (!isDeciding(readings[index])) continue;
       const known = this.#toContracts.get(nameOf(read));
       // With little gas, arguments for which it answers show nothing.
-      return known === 'refuses' || (known === 'answers' && reading !== PERHAPS_NOT_OWNED);
-    };
-    const unknown = new Map<string, Read>();
-    for (const [index, read] of reads.entries())
-      if (isDeciding(readings[index]) && !isKnown(read, readings[index])) unknown.set(read.key, read);
+      const isKnown = known === 'refuses' || (known === 'answers' && readings[index] !== PERHAPS_NOT_OWNED);
+      if (!isKnown) unknown.set(read.key, read);
+    }
     const asked = [...unknown.values()].slice(0, PLAIN_CALLS_MAX);
     const plain = asked.length === 0 ? undefined : await readPlainly?.(asked).catch(toReadings(asked));
-    const plainByKey = new Map<string, Reading | undefined>();
-    for (const [index, read] of asked.entries()) {
-      const reading = plain?.[index];
-      plainByKey.set(read.key, reading);
+    const plainByKey = new Map(asked.map((read, index) => [read.key, plain?.[index]]));
+    for (const read of asked) {
+      const reading = plainByKey.get(read.key);
       if (reading?.ok && !isNobody(read, reading.value)) this.#toContracts.set(nameOf(read), 'refuses');
     }
     return readings.map((reading, index) => {
       const read = reads[index];
       if (read === undefined || !isDeciding(reading)) return reading;
       if (this.#toContracts.get(nameOf(read)) === 'refuses') return failed('call-reverted');
-      const confirming = plainByKey.get(read.key);
-      if (!isKnown(read, reading)) {
+      if (unknown.has(read.key)) {
+        const confirming = plainByKey.get(read.key);
         if (confirming === undefined) return PERHAPS_FOR_CONTRACTS;
         const isRevert = confirming.ok || confirming.code === 'call-reverted';
         if (!isRevert || confirming === UNCONFIRMED) return confirming;
@@ -157,11 +156,7 @@ const isDeciding = (reading: BatchReadings[number]): boolean =>
 
 /** Whether a function that may refuse callers with code has answered one. */
 const hasAnswered = ({ kind }: Read, reading: BatchReadings[number]): boolean =>
-  (kind === 'owner' || kind === 'call') &&
-  reading !== undefined &&
-  reading !== NOT_OWNED &&
-  'ok' in reading &&
-  reading.ok;
+  (kind === 'owner' || kind === 'call') && reading !== NOT_OWNED && isValue(reading);
 
 /** Whether a plain `ownerOf` says that nobody owns the id. */
 const isNobody = ({ kind }: Read, value: bigint): boolean => kind === 'owner' && value === 0n;
@@ -206,8 +201,7 @@ export class NativeSource {
   ): Promise<NativeUnit> {
     const known = this.#unitOf.get(endpointName);
     if (known !== undefined) return known;
-    const amountOf = (reading: BatchReadings[number]) =>
-      reading !== undefined && 'ok' in reading && reading.ok ? reading.value : 0n;
+    const amountOf = (reading: BatchReadings[number]) => (isValue(reading) ? reading.value : 0n);
     const index = reads.findIndex(({ kind }, at) => kind === 'native' && amountOf(readings[at]) > 0n);
     const read = reads[index];
     if (read === undefined) return 'evm';

@@ -160,8 +160,7 @@ export async function readInParts(options: Options): Promise<BatchReadings> {
     if (limit === 0) return some.map(() => PERHAPS_OUT_OF_GAS);
     const ofGroup = await readAll(some, Math.min(partMax, limit));
     // It was another one that failed the part in which it was.
-    if (callee !== undefined && limit === ANY_NUMBER && calleeLimits?.get(callee) === ANY_NUMBER)
-      calleeLimits.delete(callee);
+    if (callee !== undefined && calleeLimits?.get(callee) === ANY_NUMBER) calleeLimits.delete(callee);
     return ofGroup;
   });
   const isExplained = readings.some(isSuspect) || lastFailure?.kind === 'endless';

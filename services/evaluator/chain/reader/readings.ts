@@ -37,5 +37,10 @@ export const NOT_OWNED: Reading = Object.freeze({ ok: true, value: 0n });
  * block. */
 export type Answered = { readonly readings: BatchReadings; readonly hasState: boolean };
 
+export const isValue = (
+  reading: Reading | Suspect | undefined,
+): reading is Extract<Reading, { readonly ok: true }> =>
+  reading !== undefined && 'ok' in reading && reading.ok;
+
 export const isSuspect = (reading: Reading | Suspect | undefined): reading is Suspect =>
   reading !== undefined && 'suspected' in reading;

@@ -223,8 +223,8 @@ function connectDispatcher({ origin }: URL, { timeoutMs, proxy }: RpcSettings): 
     : new ProxyAgent({ ...bounds, uri: proxy, connectTimeout: timeoutMs });
 }
 
-/** Without a byte-order mark. */
-const decode = (bytes: Buffer): string => new TextDecoder().decode(bytes);
+/** It skips a byte-order mark. */
+const UTF_8 = new TextDecoder();
 
 /** The text of an answer; some endpoints compress it without being asked to. */
 async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: number): Promise<string> {
@@ -237,12 +237,12 @@ async function textOf({ body, headers }: Dispatcher.ResponseData, bytesMax: numb
     if (byteCount > bytesMax) throw new RpcFailure('endless');
     chunks.push(chunk as Buffer);
   }
-  const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-  if (encoding === 'identity') return decode(bytes);
+  const bytes = Buffer.concat(chunks);
+  if (encoding === 'identity') return UTF_8.decode(bytes);
   const decompress = decompressors[encoding as keyof typeof decompressors];
   if (decompress === undefined) throw new RpcFailure('malformed');
   try {
-    return decode(await decompress(bytes, { maxOutputLength: bytesMax }));
+    return UTF_8.decode(await decompress(bytes, { maxOutputLength: bytesMax }));
   } catch (error) {
     const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     throw new RpcFailure(isTooLong ? 'endless' : 'malformed');
